@@ -1,0 +1,1 @@
+"""Real Spark for the tests: driver processes, standalone, YARN and HDFS on loopback, each ended by its own pid."""
