@@ -1,0 +1,1 @@
+"""Benchmarks: each module is a program of its own; README.md says what each shows."""
