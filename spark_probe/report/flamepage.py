@@ -1,0 +1,133 @@
+"""A page with one flame graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from spark_probe.report.categories import Categories, load_categories
+from spark_probe.report.encode import Block, Text, pack
+from spark_probe.report.page import assemble
+from spark_probe.report.stacktree import regroup
+
+__all__ = ["FRAME_TYPES", "GraphColumns", "flamegraph_html", "named_frames"]
+
+FRAME_TYPES = (
+    "jit",
+    "inlined",
+    "c1",
+    "interpreted",
+    "native",
+    "cpp",
+    "kernel",
+    "class",
+    "python",
+    "kind",
+)
+UNITS = {"cpu": "ns", "wall": "ns", "alloc": "bytes", "lock": "ns", "method": "ns", "python": "ns"}
+
+
+class GraphColumns(Protocol):
+    """A call tree in columns: node -> parent (-1: a root), frame (index into names), depth, self.
+
+    ``self`` is the weight of the samples that end at the node. ``types`` holds each frame's type of
+    FORMAT.md.
+    """
+
+    @property
+    def parent(self) -> npt.NDArray[Any]: ...
+    @property
+    def frame(self) -> npt.NDArray[Any]: ...
+    @property
+    def depth(self) -> npt.NDArray[Any]: ...
+    @property
+    def self(self) -> npt.NDArray[Any]: ...
+    @property
+    def names(self) -> Sequence[str]: ...
+    @property
+    def types(self) -> Sequence[str]: ...
+
+
+def flamegraph_html(
+    graph: GraphColumns,
+    *,
+    title: str,
+    subtitle: str = "",
+    event: str = "",
+    unit: str | None = None,
+    categories: Categories | None = None,
+) -> str:
+    """A self-contained page with one flame graph.
+
+    ``unit`` is that of ``graph.self``: ``ns``, ``bytes`` or a countable word such as ``samples``; by
+    default the unit of ``event`` (ns, but bytes for alloc), or samples where no event is named.
+    """
+    rules = categories or load_categories()
+    weight = np.asarray(graph.self, dtype=np.float64)
+    ids, names, types = named_frames(graph.names, graph.types, graph.frame, weight)
+    frame = np.where(graph.frame >= 0, ids[graph.frame], -1)
+    tree, node = regroup(graph.parent, frame, graph.depth)
+    self_ = np.bincount(node, weights=weight, minlength=len(tree))
+    blocks = {
+        "frames": frame_block(names, types, rules),
+        "tree": pack({"pops": tree.pops(), "frame": tree.frame[1:], "self": integers(self_)}),
+    }
+    document = {
+        "kind": "flamegraph",
+        "title": title,
+        "subtitle": subtitle,
+        "event": event,
+        "unit": unit or UNITS.get(event, "samples"),
+        "frame_types": FRAME_TYPES,
+        "categories": list(zip(rules.keys, rules.labels, strict=True)),
+    }
+    return assemble(document, blocks)
+
+
+def integers(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Whole numbers as int64 (they pack smaller), others as they are."""
+    whole = values.astype(np.int64)
+    return whole if bool(np.all(whole == values)) else values
+
+
+def named_frames(
+    names: Sequence[str],
+    types: Sequence[str],
+    used: npt.NDArray[Any],
+    weight: npt.NDArray[np.float64],
+) -> tuple[npt.NDArray[np.int64], list[str], list[str]]:
+    """Frames of one name made one: a method is the same, compiled or not.
+
+    ``used`` and ``weight``: the frame and weight of each node, to choose the type that a name mostly
+    has. Returns the new id of each given frame, and the names (sorted) and types of the new ones. The
+    ids are ranks of names, so trees made with them have their siblings in alphabetical order.
+    """
+    # A damaged name may hold what UTF-8 cannot.
+    clean = [name.encode("utf-8", "replace").decode() for name in names]
+    unique, ids = np.unique(np.array(clean, dtype=object), return_inverse=True)
+    order = {kind: i for i, kind in enumerate(FRAME_TYPES)}
+    codes = np.array([order.get(kind, len(FRAME_TYPES) - 1) for kind in types], dtype=np.int64)
+    width = len(FRAME_TYPES)
+    votes = np.zeros(unique.size * width)
+    valid = used >= 0
+    cell = ids * width + codes
+    # Every frame has a little vote of its own, so that a name without weight has a type too.
+    votes += np.bincount(cell, minlength=votes.size) * 1e-9
+    votes += np.bincount(cell[used[valid]], weights=weight[valid], minlength=votes.size)
+    best = votes.reshape(-1, width).argmax(axis=1) if unique.size else np.zeros(0, dtype=np.int64)
+    return ids.astype(np.int64), unique.tolist(), [FRAME_TYPES[i] for i in best]
+
+
+def frame_block(names: Sequence[str], types: Sequence[str], rules: Categories) -> Block:
+    """The page's frames: name, type (index into ``FRAME_TYPES``) and category code of each."""
+    order = {kind: i for i, kind in enumerate(FRAME_TYPES)}
+    return pack(
+        {
+            "name": Text(names),
+            "type": np.array([order[kind] for kind in types], dtype=np.int64),
+            "category": rules.of_frames(names, types),
+        }
+    )
