@@ -78,3 +78,11 @@ def hdfs_yarn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniCluster]
         tmp_path_factory.mktemp("hdfs-yarn"), ROOT / "build" / "clusters", "yarn,hdfs"
     ) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def work_jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A jar of Java functions for SQL, each with its work in a method of a known name (`testjar.METHODS`)."""
+    from tests.clusters import testjar
+
+    return testjar.build(tmp_path_factory.mktemp("work-jar"))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import pyspark
 from pyspark.sql import SparkSession
 
-from tests.clusters.processes import Finished, Process, free_port, run, wait_until
+from tests.clusters.processes import Finished, Process, free_port, wait_until
 
 SPARK_HOME = Path(pyspark.__file__).parent
 SPARK_VERSION = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
@@ -56,39 +57,10 @@ def _conf_words(master: str, conf: Mapping[str, str]) -> list[str]:
 
 
 class Drivers:
-    """Starts driver programs as processes of their own: a script under spark-submit."""
+    """Starts driver programs as processes of their own, under spark-submit or as ``python SCRIPT``."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-
-    def command(
-        self,
-        script: Path,
-        args: Sequence[str] = (),
-        master: str = LOCAL,
-        conf: Mapping[str, str] | None = None,
-    ) -> list[str]:
-        submit = str(SPARK_HOME / "bin" / "spark-submit")
-        return [submit, *_conf_words(master, conf or {}), str(script), *args]
-
-    def run(
-        self,
-        script: Path,
-        args: Sequence[str] = (),
-        master: str = LOCAL,
-        conf: Mapping[str, str] | None = None,
-        env: Mapping[str, str] | None = None,
-        java_home: Path | None = None,
-        timeout_s: float = 180,
-    ) -> Finished:
-        """spark-submit of ``script`` in this object's folder, to its end; the exit code is the caller's to check."""
-        return run(
-            self.command(script, args, master, conf),
-            self.folder,
-            timeout_s,
-            {**spark_env(java_home), **(env or {})},
-            self.folder,
-        )
 
     def start(
         self,
@@ -98,14 +70,24 @@ class Drivers:
         conf: Mapping[str, str] | None = None,
         env: Mapping[str, str] | None = None,
         java_home: Path | None = None,
+        submit: bool = True,
     ) -> Process:
-        """The same, left running: the caller stops it (`Process.stop`) or waits for it (`Process.wait`)."""
-        return Process(
-            self.command(script, args, master, conf),
-            self.folder,
-            {**spark_env(java_home), **(env or {})},
-            self.folder,
-        )
+        """Starts ``script`` in this object's folder; the caller stops it (`Process.stop`) or waits (`Process.wait`).
+
+        Without ``submit`` it is plain Python whose session, when it builds one, gets the same master and conf.
+        """
+        words = _conf_words(master, conf or {})
+        wanted = {**spark_env(java_home), **(env or {})}
+        if submit:
+            command = [str(SPARK_HOME / "bin" / "spark-submit"), *words, str(script), *args]
+        else:
+            command = [sys.executable, str(script), *args]
+            wanted["PYSPARK_SUBMIT_ARGS"] = shlex.join([*words, "pyspark-shell"])
+        return Process(command, self.folder, wanted, self.folder)
+
+    def run(self, script: Path, args: Sequence[str] = (), timeout_s: float = 180, **options: Any) -> Finished:
+        """`start` with the same options, to its end; the exit code is the caller's to check."""
+        return self.start(script, args, **options).wait(timeout_s)
 
 
 class Sessions:
