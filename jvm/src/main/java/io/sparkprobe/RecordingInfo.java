@@ -1,8 +1,8 @@
 package io.sparkprobe;
 
 /**
- * What a recording was started with. An interval of -1 means that the event is off, or that it is not known: then the
- * digest reads it from the settings that async-profiler wrote into the chunk.
+ * What a recording was started with. An interval of -1 means that the event is off. Of a recording that came in a file
+ * from elsewhere ({@link #unknown}) all of it is read from the settings that async-profiler wrote into the file.
  */
 final class RecordingInfo {
     static final long OFF = -1;
@@ -11,7 +11,7 @@ final class RecordingInfo {
 
     final int recordingId;
     final String purpose;
-    /** ctimer, perf, itimer or none; null where it is to be read from the chunk. */
+    /** ctimer, perf, itimer or none; null of a recording from elsewhere. */
     final String engine;
     final long cpuIntervalNs;
     final long wallIntervalNs;
@@ -27,6 +27,11 @@ final class RecordingInfo {
         this.wallIntervalNs = wallIntervalNs;
         this.allocIntervalBytes = allocIntervalBytes;
         this.lockIntervalNs = lockIntervalNs;
+    }
+
+    /** Whether this JVM did not make the recording: intervals and clock are then the file's own. */
+    boolean fromElsewhere() {
+        return engine == null;
     }
 
     /** A recording of which nothing is known but its chunks. */

@@ -32,14 +32,21 @@ final class SqlTimeline {
     /** The latest end among the executions up to an index: where it lies before a time, no earlier one can cover it. */
     private final long[] latestEnd;
 
+    /** All starts and ends, ascending. */
+    private final long[] changes;
+
     private SqlTimeline(Execution[] byStart) {
         this.byStart = byStart;
+        this.changes = new long[byStart.length * 2];
         this.latestEnd = new long[byStart.length];
         long latest = Long.MIN_VALUE;
         for (int i = 0; i < byStart.length; i++) {
             latest = Math.max(latest, byStart[i].endNs);
             latestEnd[i] = latest;
+            changes[2 * i] = byStart[i].startNs;
+            changes[2 * i + 1] = byStart[i].endNs;
         }
+        Arrays.sort(changes);
     }
 
     static SqlTimeline of(Collection<Execution> executions) {
@@ -73,5 +80,20 @@ final class SqlTimeline {
             }
         }
         return anyThread;
+    }
+
+    /** The first time after a given one at which an answer may change. */
+    long nextChange(long timeNs) {
+        int low = 0;
+        int high = changes.length;
+        while (low < high) {
+            int middle = (low + high) >>> 1;
+            if (changes[middle] <= timeNs) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        return low < changes.length ? changes[low] : Long.MAX_VALUE;
     }
 }

@@ -1,0 +1,160 @@
+package io.sparkprobe;
+
+/** Resolves the stacks of one chunk into the flush's {@link StackTable}, each stack and method at most once. */
+final class ChunkStacks {
+    private static final int TYPES = FrameNames.TYPES.length;
+    /** Of a method: not looked at yet, its lines are dropped, its lines are kept. */
+    private static final byte UNSEEN = 0;
+    private static final byte NO_LINES = 1;
+    private static final byte LINES = 2;
+    private static final String UNKNOWN = "[unknown]";
+    /** async-profiler's jstackdepth is 2048 unless told; what is deeper than this is damage, and loses its roots. */
+    private static final int MAX_DEPTH = 1 << 16;
+
+    private final JfrChunk chunk;
+    private final StackTable table;
+    private final JfrCursor at;
+    private final boolean cSymbols;
+    /** Stack ordinal -> table index + 1; 0 where it was not asked for yet. */
+    private final int[] resolved;
+    private final LongIntMap resolvedWithLeaf = new LongIntMap(64);
+    private final byte[] methodLines;
+    /** Method ordinal x type -> frame id + 1, for frames without a line. */
+    private final int[] methodFrames;
+    private final LongIntMap lineFrames = new LongIntMap(256);
+    private final LongIntMap leafFrames = new LongIntMap(64);
+    private int[] scratch = new int[512];
+    private int noStack = -1;
+
+    ChunkStacks(JfrChunk chunk, StackTable table) {
+        this.chunk = chunk;
+        this.table = table;
+        this.at = chunk.cursor(0);
+        this.cSymbols = chunk.hasCSymbols();
+        this.resolved = new int[chunk.stackCount()];
+        this.methodLines = new byte[chunk.methodCount()];
+        this.methodFrames = new int[chunk.methodCount() * TYPES];
+    }
+
+    /** Table index of a stack; of {@link StackTable#NO_STACK} where the chunk does not hold it. */
+    int stack(long stackId) {
+        int ordinal = chunk.stack(stackId);
+        if (ordinal < 0) {
+            return noStack();
+        }
+        int index = resolved[ordinal] - 1;
+        if (index < 0) {
+            int depth = decode(ordinal, 0);
+            index = depth == 0 ? noStack() : table.stack(scratch, depth);
+            resolved[ordinal] = index + 1;
+        }
+        return index;
+    }
+
+    /** Table index of a stack with the allocated or locked class as its leaf. */
+    int stack(long stackId, long classId) {
+        String name = classId == 0 ? null : chunk.className(classId);
+        if (name == null) {
+            return stack(stackId);
+        }
+        int leaf = leafFrames.get(classId);
+        if (leaf < 0) {
+            leaf = table.frame(FrameNames.TYPES[FrameNames.CLASS], FrameNames.className(name), 0);
+            leafFrames.put(classId, leaf);
+        }
+        int ordinal = chunk.stack(stackId);
+        long key = (long) ordinal << 32 | leaf;
+        int index = resolvedWithLeaf.get(key);
+        if (index < 0) {
+            int depth = ordinal < 0 ? 1 : decode(ordinal, 1);
+            if (depth == 1) {
+                scratch[depth++] = table.marker(StackTable.NO_STACK);
+            }
+            scratch[0] = leaf;
+            index = table.stack(scratch, depth);
+            resolvedWithLeaf.put(key, index);
+        }
+        return index;
+    }
+
+    boolean isNoStack(int index) {
+        return index == noStack;
+    }
+
+    /** Table index of {@link StackTable#NO_STACK} alone. */
+    int noStack() {
+        if (noStack < 0) {
+            scratch[0] = table.marker(StackTable.NO_STACK);
+            noStack = table.stack(scratch, 1);
+        }
+        return noStack;
+    }
+
+    /** Frame ids of a stack into the scratch array from an index on, leaf first; the index after the last. */
+    private int decode(int ordinal, int from) {
+        at.position = chunk.stackPosition(ordinal);
+        int depth = Math.min(at.readCount(4), MAX_DEPTH - from - 1);
+        if (from + depth >= scratch.length) {
+            scratch = new int[from + depth + 1];
+        }
+        for (int i = 0; i < depth; i++) {
+            long method = at.readVarLong();
+            int line = at.readVarInt();
+            at.skipVarLong(); // bytecode index
+            scratch[from + i] = frame(method, line, at.readVarInt());
+        }
+        return from + depth;
+    }
+
+    private int frame(long methodId, int line, int typeId) {
+        int type = typeId >= 0 && typeId < FrameNames.CLASS ? typeId : FrameNames.INTERPRETED;
+        int method = chunk.method(methodId);
+        if (method < 0) {
+            return table.frame(FrameNames.TYPES[type], UNKNOWN, 0);
+        }
+        if (methodLines[method] == UNSEEN) {
+            methodLines[method] = keepsLines(method, type) ? LINES : NO_LINES;
+        }
+        if (line > 0 && methodLines[method] == LINES) {
+            long key = ((long) method << 28 | line & 0xfffffff) << 3 | type;
+            int id = lineFrames.get(key);
+            if (id < 0) {
+                id = table.frame(FrameNames.TYPES[type], name(method, type), line);
+                lineFrames.put(key, id);
+            }
+            return id;
+        }
+        int slot = method * TYPES + type;
+        int id = methodFrames[slot] - 1;
+        if (id < 0) {
+            id = table.frame(FrameNames.TYPES[type], name(method, type), 0);
+            methodFrames[slot] = id + 1;
+        }
+        return id;
+    }
+
+    private boolean isC(int type) {
+        return FrameNames.isNative(type) && (cSymbols || type != FrameNames.NATIVE);
+    }
+
+    private boolean keepsLines(int method, int type) {
+        if (isC(type)) {
+            return false;
+        }
+        String className = chunk.methodClassName(method);
+        return className != null && !className.isEmpty() && FrameNames.keepsLines(FrameNames.className(className));
+    }
+
+    private String name(int method, int type) {
+        String name = chunk.methodName(method);
+        if (isC(type)) {
+            return name == null || name.isEmpty() ? UNKNOWN : FrameNames.nativeName(name);
+        }
+        String className = chunk.methodClassName(method);
+        if (className == null || className.isEmpty()) {
+            return name == null || name.isEmpty() ? UNKNOWN : name;
+        }
+        String normalised = FrameNames.className(className);
+        return name == null || name.isEmpty() ? normalised : normalised + '.' + name;
+    }
+}

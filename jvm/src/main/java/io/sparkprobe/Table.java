@@ -1,0 +1,208 @@
+package io.sparkprobe;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** One table of a flush as column buffers of primitive arrays; a row is complete when each column has a value more. */
+final class Table {
+    final String name;
+    final List<Column> columns = new ArrayList<>();
+
+    Table(String name) {
+        this.name = name;
+    }
+
+    int rows() {
+        return columns.get(0).size;
+    }
+
+    Longs ints(String column) {
+        return add(new Longs(column, "", Type.INT32));
+    }
+
+    Longs longs(String column, String unit) {
+        return add(new Longs(column, unit, Type.INT64));
+    }
+
+    Longs booleans(String column) {
+        return add(new Longs(column, "", Type.BOOLEAN));
+    }
+
+    Doubles doubles(String column) {
+        return add(new Doubles(column));
+    }
+
+    Strings strings(String column) {
+        return add(new Strings(column));
+    }
+
+    IntLists intLists(String column) {
+        return add(new IntLists(column));
+    }
+
+    private <C extends Column> C add(C column) {
+        columns.add(column);
+        return column;
+    }
+
+    enum Type { INT32, INT64, DOUBLE, BOOLEAN, STRING, INT32_LIST }
+
+    abstract static class Column {
+        final String name;
+        /** ns, ms, bytes, or empty. */
+        final String unit;
+        final Type type;
+        int size;
+
+        Column(String name, String unit, Type type) {
+            this.name = name;
+            this.unit = unit;
+            this.type = type;
+        }
+
+        abstract boolean isNull(int row);
+    }
+
+    /** Whole numbers and booleans. {@link #NULL} is null: no time, size or count takes it, and a hash once in 2^64. */
+    static final class Longs extends Column {
+        static final long NULL = Long.MIN_VALUE;
+        private long[] values = new long[16];
+
+        Longs(String name, String unit, Type type) {
+            super(name, unit, type);
+        }
+
+        void add(long value) {
+            if (size == values.length) {
+                values = Arrays.copyOf(values, size * 2);
+            }
+            values[size++] = value;
+        }
+
+        long get(int row) {
+            return values[row];
+        }
+
+        @Override
+        boolean isNull(int row) {
+            return values[row] == NULL;
+        }
+    }
+
+    static final class Doubles extends Column {
+        private double[] values = new double[16];
+
+        Doubles(String name) {
+            super(name, "", Type.DOUBLE);
+        }
+
+        void add(double value) {
+            if (size == values.length) {
+                values = Arrays.copyOf(values, size * 2);
+            }
+            values[size++] = value;
+        }
+
+        double get(int row) {
+            return values[row];
+        }
+
+        @Override
+        boolean isNull(int row) {
+            return Double.isNaN(values[row]);
+        }
+    }
+
+    /** Strings, each held once. */
+    static final class Strings extends Column {
+        private final Map<String, Integer> codes = new HashMap<>();
+        private final List<String> distinct = new ArrayList<>();
+        private int[] values = new int[16];
+
+        Strings(String name) {
+            super(name, "", Type.STRING);
+        }
+
+        void add(String value) {
+            if (size == values.length) {
+                values = Arrays.copyOf(values, size * 2);
+            }
+            values[size++] = value == null ? -1 : code(value);
+        }
+
+        private int code(String value) {
+            Integer known = codes.get(value);
+            if (known != null) {
+                return known;
+            }
+            codes.put(value, distinct.size());
+            distinct.add(value);
+            return distinct.size() - 1;
+        }
+
+        /** Index into {@link #distinct}, -1 of null. */
+        int codeAt(int row) {
+            return values[row];
+        }
+
+        List<String> distinct() {
+            return distinct;
+        }
+
+        String get(int row) {
+            return values[row] < 0 ? null : distinct.get(values[row]);
+        }
+
+        @Override
+        boolean isNull(int row) {
+            return values[row] < 0;
+        }
+    }
+
+    static final class IntLists extends Column {
+        private int[] ends = new int[16];
+        private int[] values = new int[256];
+
+        IntLists(String name) {
+            super(name, "", Type.INT32_LIST);
+        }
+
+        /** Opens the next row, as an empty list. */
+        void start() {
+            if (size == ends.length) {
+                ends = Arrays.copyOf(ends, size * 2);
+            }
+            ends[size] = start(size);
+            size++;
+        }
+
+        /** Appends to the row opened last. */
+        void push(int value) {
+            int end = ends[size - 1]++;
+            if (end == values.length) {
+                values = Arrays.copyOf(values, end * 2);
+            }
+            values[end] = value;
+        }
+
+        int start(int row) {
+            return row == 0 ? 0 : ends[row - 1];
+        }
+
+        int end(int row) {
+            return ends[row];
+        }
+
+        int get(int index) {
+            return values[index];
+        }
+
+        @Override
+        boolean isNull(int row) {
+            return false;
+        }
+    }
+}
