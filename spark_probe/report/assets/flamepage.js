@@ -31,7 +31,7 @@ export async function showFlamegraph(root, doc) {
     ),
     h("main", {}, panel.element),
   );
-  const show = () => panel.show({ graph, unit: doc.unit, whole: [total], name: doc.title, compare: null }, state.values);
+  const show = () => panel.show({ graph, units: [doc.unit], whole: [total], name: doc.title, compare: null }, state.values);
   state = new PageState(show);
   show();
 }

@@ -121,7 +121,7 @@ export class GraphPanel {
   }
 
   /**
-   * What to show: {graph, unit, whole: [total of the stage, one a weight], name, compare}.
+   * What to show: {graph, units, whole: [total of the stage], name, compare}, lists one a weight.
    * compare: {names: [a, b]} with two weights, widths by b unless turned round.
    */
   show(input, state = {}) {
@@ -217,7 +217,7 @@ export class GraphPanel {
 
   hotInput() {
     const { input } = this;
-    return { graph: this.filtered(), frames: this.frames, unit: input.unit, whole: input.whole, compare: input.compare, matched: this.state.q ? this.matched : null };
+    return { graph: this.filtered(), frames: this.frames, unit: input.units[0], whole: input.whole, compare: input.compare, matched: this.state.q ? this.matched : null };
   }
 
   /** Painter and categories of a canvas for its graph. */
@@ -265,7 +265,7 @@ export class GraphPanel {
     const from = this.main.zoomed;
     const sum = matchedTotal(this.shown, this.matched, from, weight);
     const view = this.shown.totals[weight][from];
-    this.result.textContent = `matched ${formatValue(sum, this.input.unit)} · ${formatPercent(sum, view)} of view`;
+    this.result.textContent = `matched ${formatValue(sum, this.input.units[weight])} · ${formatPercent(sum, view)} of view`;
     this.result.dataset.value = sum;
   }
 
@@ -306,7 +306,7 @@ export class GraphPanel {
 
   rootName(flame) {
     const total = flame.graph.totals[flame.weight][0];
-    return `${this.input.name} · ${formatValue(total, this.input.unit)}`;
+    return `${this.input.name} · ${formatValue(total, this.input.units[flame.weight])}`;
   }
 
   showPath() {
@@ -366,13 +366,13 @@ export class GraphPanel {
 
   numbers(flame, node) {
     const { graph } = flame;
-    const { unit, whole, compare } = this.input;
+    const { units, whole, compare } = this.input;
     const rows = [];
     for (let k = 0; k < graph.selfs.length; k++) {
       const label = compare ? `${compare.names[k]} ` : "";
       const view = graph.totals[k][flame === this.main ? this.main.zoomed : 0];
       for (const [word, values] of [["self", graph.selfs[k]], ["total", graph.totals[k]]]) {
-        rows.push([`${label}${word}`, formatValue(values[node], unit), formatPercent(values[node], view), formatPercent(values[node], whole[k]), values[node]]);
+        rows.push([`${label}${word}`, formatValue(values[node], units[k]), formatPercent(values[node], view), formatPercent(values[node], whole[k]), values[node]]);
       }
     }
     return rows;

@@ -1,0 +1,140 @@
+"""What a report is made from: one run's tables, whoever holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["RunTables", "task_table"]
+
+_SAMPLE = pa.schema(
+    [
+        ("stage_id", pa.int32()),
+        ("stage_attempt", pa.int32()),
+        ("task_id", pa.int64()),
+        ("kind", pa.string()),
+        ("event", pa.string()),
+        ("state", pa.string()),
+        ("bucket_ms", pa.int64()),
+        ("stack_hash", pa.int64()),
+        ("samples", pa.int64()),
+        ("value", pa.int64()),
+    ]
+)
+_STACK = pa.schema([("stack_hash", pa.int64()), ("frames", pa.list_(pa.int32()))])
+_FRAME = pa.schema(
+    [("id", pa.int32()), ("name", pa.string()), ("type", pa.string()), ("line", pa.int32())]
+)
+# Columns of the task table that the report reads: those of an event log's tasks.
+_TASK = pa.schema(
+    [
+        ("stage_id", pa.int32()),
+        ("stage_attempt", pa.int32()),
+        ("task_id", pa.int64()),
+        ("partition", pa.int32()),
+        ("attempt", pa.int32()),
+        ("executor_id", pa.string()),
+        ("host", pa.string()),
+        ("speculative", pa.bool_()),
+        ("launch_ms", pa.int64()),
+        ("finish_ms", pa.int64()),
+        ("status", pa.string()),
+        ("error", pa.string()),
+        ("duration_ms", pa.int64()),
+        ("run_ms", pa.int64()),
+        ("cpu_ns", pa.int64()),
+        ("gc_ms", pa.int64()),
+        ("deserialize_ms", pa.int64()),
+        ("scheduler_delay_ms", pa.int64()),
+        ("fetch_wait_ms", pa.int64()),
+        ("shuffle_write_ns", pa.int64()),
+        ("input_bytes", pa.int64()),
+        ("input_records", pa.int64()),
+        ("output_bytes", pa.int64()),
+        ("shuffle_read_bytes", pa.int64()),
+        ("shuffle_read_records", pa.int64()),
+        ("shuffle_write_bytes", pa.int64()),
+        ("memory_spill_bytes", pa.int64()),
+        ("disk_spill_bytes", pa.int64()),
+        ("peak_memory_bytes", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class RunTables:
+    """One run, as tables.
+
+    ``run`` is run.json, ``executors`` the status.json of each executor. ``samples``, ``tasks``,
+    ``triggers``, ``dumps`` and ``gc`` have FORMAT.md's columns (``tasks``, ``triggers``, ``dumps``, ``gc``
+    with ``executor_id`` beside them); ``frames`` has one ``id`` a frame for all of the run, which
+    ``stacks.frames`` use. ``events`` are the tables of ``spark_probe.eventlog``, by name; a table that is
+    not there is empty. ``findings``: rows with ``rule``, ``severity``, ``stage_id``, ``stage_attempt``,
+    ``title``, ``cost_ms``, ``numbers``, ``frames``, ``advice``, ``caveat``.
+    """
+
+    run: Mapping[str, Any] = field(default_factory=dict)
+    executors: Sequence[Mapping[str, Any]] = ()
+    samples: pa.Table = field(default_factory=_SAMPLE.empty_table)
+    stacks: pa.Table = field(default_factory=_STACK.empty_table)
+    frames: pa.Table = field(default_factory=_FRAME.empty_table)
+    tasks: pa.Table | None = None
+    triggers: pa.Table | None = None
+    dumps: pa.Table | None = None
+    gc: pa.Table | None = None
+    events: Mapping[str, pa.Table] = field(default_factory=dict)
+    findings: Sequence[Any] = ()
+    notes: Sequence[str] = ()
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """Rows of an event-log table, empty where the run has none."""
+        table = self.events.get(name)
+        return [] if table is None else table.to_pylist()
+
+
+def task_table(run: RunTables) -> pa.Table:
+    """One row a task attempt: the event log's, and the probe's own of tasks that the log lacks."""
+    parts = []
+    logged = run.events.get("tasks")
+    if logged is not None and logged.num_rows:
+        logged = logged.filter(pc.not_equal(logged["status"], "resubmitted"))
+        parts.append(_shaped(logged, {}))
+    if run.tasks is not None and run.tasks.num_rows:
+        own = run.tasks
+        if parts:
+            known = pc.is_in(own["task_id"], value_set=parts[0]["task_id"].combine_chunks())
+            own = own.filter(pc.invert(known))
+        outcomes = pa.array(["succeeded", "failed", "killed", "running"])
+        words = pa.array(["success", "failed", "killed", "running"])
+        index = pc.index_in(own["outcome"], value_set=outcomes)
+        parts.append(
+            _shaped(
+                own,
+                {
+                    "attempt": own["task_attempt"],
+                    "launch_ms": own["start_ms"],
+                    "finish_ms": own["end_ms"],
+                    "status": words.take(index.combine_chunks()),
+                    "error": own["reason"],
+                    "duration_ms": pc.subtract(own["end_ms"], own["start_ms"]),
+                },
+            )
+        )
+    return pa.concat_tables(parts) if parts else _TASK.empty_table()
+
+
+def _shaped(table: pa.Table, given: Mapping[str, Any]) -> pa.Table:
+    columns = []
+    for column in _TASK:
+        if column.name in given:
+            values = given[column.name]
+        elif column.name in table.column_names:
+            values = table[column.name]
+        else:
+            values = pa.nulls(table.num_rows, column.type)
+        columns.append(pc.cast(values, column.type))
+    return pa.table(columns, schema=_TASK)
