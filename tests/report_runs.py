@@ -18,10 +18,31 @@ CODE = "org.apache.spark.sql.catalyst.expressions.GeneratedClass$GeneratedIterat
 FETCH = [*TASK, "org.apache.spark.storage.ShuffleBlockFetcherIterator.next"]
 # (event, kind, state, stack, samples of a typical task, of a straggler)
 STACKS: list[tuple[str, str, str, list[str], int, int]] = [
-    ("cpu", "task", "", [*WRITE, CODE, "com.acme.Pricing.price:42", "java.util.HashMap.get"], 40, 300),
+    (
+        "cpu",
+        "task",
+        "",
+        [*WRITE, CODE, "com.acme.Pricing.price:42", "java.util.HashMap.get"],
+        40,
+        300,
+    ),
     ("cpu", "task", "", [*WRITE, CODE], 25, 30),
-    ("cpu", "task", "", [*WRITE, "net.jpountz.lz4.LZ4JNICompressor.compress", "LZ4_compress_fast"], 12, 12),
-    ("cpu", "task", "", [*TASK, "com.acme.Tree.walk:7", "com.acme.Tree.walk:7", "com.acme.Tree.walk:7"], 9, 9),
+    (
+        "cpu",
+        "task",
+        "",
+        [*WRITE, "net.jpountz.lz4.LZ4JNICompressor.compress", "LZ4_compress_fast"],
+        12,
+        12,
+    ),
+    (
+        "cpu",
+        "task",
+        "",
+        [*TASK, "com.acme.Tree.walk:7", "com.acme.Tree.walk:7", "com.acme.Tree.walk:7"],
+        9,
+        9,
+    ),
     ("cpu", "gc", "", ["G1ParScanThreadState::copy_to_survivor_space"], 4, 4),
     ("wall", "task", "runnable", [*WRITE, CODE, "com.acme.Pricing.price:42"], 8, 60),
     ("wall", "task", "sleeping", [*FETCH, "java.util.concurrent.LinkedBlockingQueue.take"], 6, 7),
@@ -271,7 +292,9 @@ def finding(say: Any) -> dict[str, Any]:
         "numbers": {say("max / p75"): say("4.6"), say("data of it"): say("40 MiB against 4 MiB")},
         "frames": [(say("java.util.HashMap.get"), 0.55)],
         "code": say("job.py:12"),
-        "advice": say("Salt the key, or let AQE split the partition: spark.sql.adaptive.skewJoin.enabled."),
+        "advice": say(
+            "Salt the key, or let AQE split the partition: spark.sql.adaptive.skewJoin.enabled."
+        ),
         "caveat": say("Not where the key is needed whole."),
     }
 
@@ -288,7 +311,11 @@ def big_run(
     for _ in range(n_stacks - 1):
         base = stacks[int(rng.integers(0, len(stacks)))]
         cut = int(rng.integers(depth // 2, base.size))
-        stacks.append(np.concatenate([base[:cut], rng.integers(0, 6_000, int(rng.integers(1, 16)))])[:depth * 2])
+        stacks.append(
+            np.concatenate([base[:cut], rng.integers(0, 6_000, int(rng.integers(1, 16)))])[
+                : depth * 2
+            ]
+        )
     task = rng.integers(0, stages * tasks, rows)
     stack = (rng.random(rows) ** 2 * n_stacks).astype(np.int64)
     count = rng.geometric(0.6, rows)
@@ -330,13 +357,22 @@ def big_run(
         ),
         "stages": pa.Table.from_pylist(
             [
-                {**stage_row(s, str), "name": f"start at Stream.scala:{s % 7}", "description": "batch"}
+                {
+                    **stage_row(s, str),
+                    "name": f"start at Stream.scala:{s % 7}",
+                    "description": "batch",
+                }
                 for s in range(stages)
             ]
         ),
     }
     return RunTables(
-        run={"app_name": "big", "app_id": "app-big", "start_ms": START_MS, "end_ms": START_MS + 10**7},
+        run={
+            "app_name": "big",
+            "app_id": "app-big",
+            "start_ms": START_MS,
+            "end_ms": START_MS + 10**7,
+        },
         samples=samples,
         stacks=pa.table(
             {

@@ -129,7 +129,9 @@ def _parse(document: dict[str, Any], where: str) -> Categories:
     if len(set(keys)) != len(keys) or len(keys) >= NONE:
         raise CategoryRuleError(f"category rules {where}: categories must be distinct, at most 62")
     labels = tuple(str(entry.get("label", entry["key"])) for entry in document["categories"])
-    rules = tuple(_rule(entry, keys, f"{where}, rule {i}") for i, entry in enumerate(document["rules"]))
+    rules = tuple(
+        _rule(entry, keys, f"{where}, rule {i}") for i, entry in enumerate(document["rules"])
+    )
     return Categories(keys, labels, rules)
 
 

@@ -113,4 +113,5 @@ def _entry(encoding: str, kind: str, values: Array) -> dict[str, Any]:
 
 def _planes(values: Array) -> bytes:
     little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
-    return little.view(np.uint8).reshape(values.size, values.dtype.itemsize).T.tobytes()
+    planes = little.view(np.uint8).reshape(values.size, values.dtype.itemsize).T
+    return bytes(planes.tobytes())

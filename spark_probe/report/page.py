@@ -72,7 +72,9 @@ def bundle(entry: str = "main") -> str:
         body = re.sub(r"^export (?=async |function|class|const|let)", "", body, flags=re.MULTILINE)
         if re.search(r"^(import|export)\b", body, re.MULTILINE):
             raise ValueError(f"assets/{name}.js: an import or export in a form the bundle lacks")
-        done[name] = f"const module_{name} = (() => {{\n{body}\nreturn {{{', '.join(exports)}}};\n}})();"
+        done[name] = (
+            f"const module_{name} = (() => {{\n{body}\nreturn {{{', '.join(exports)}}};\n}})();"
+        )
 
     visit(entry, ())
     script = '"use strict";\n' + "\n".join(done.values())

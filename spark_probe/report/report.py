@@ -15,11 +15,11 @@ from spark_probe.report.findings import finding_rows
 from spark_probe.report.flamepage import FRAME_TYPES, UNITS, frame_block, integers
 from spark_probe.report.page import assemble
 from spark_probe.report.samples import Samples, collect
-from spark_probe.report.source import RunTables, task_table
+from spark_probe.report.source import RunTables, tables_of, task_table
 from spark_probe.report.stages import METRICS, QUANTILES, Stages, collect_stages, collect_tasks
 from spark_probe.report.timeline import coverage, dumps_of, timeline, triggers_of
 
-__all__ = ["report_of"]
+__all__ = ["report_html"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -28,8 +28,12 @@ EVENT_ORDER = ("cpu", "wall", "alloc", "lock", "python", "method")
 HOT_FRAMES = 3
 
 
-def report_of(run: RunTables, *, categories: Categories | None = None) -> str:
-    """The page of one run. ``categories``: rules other than the built-in ones."""
+def report_html(profile: Any, *, categories: Categories | None = None) -> str:
+    """The report of a :class:`~spark_probe.profile.Profile` (or of :class:`RunTables`): one page of HTML.
+
+    ``categories``: rules other than the built-in ones.
+    """
+    run = profile if isinstance(profile, RunTables) else tables_of(profile)
     rules = categories or load_categories()
     tasks = task_table(run)
     stages = collect_stages(run, tasks)

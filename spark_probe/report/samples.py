@@ -69,7 +69,7 @@ def collect(
     offsets, flat, names, types = _stacks(pairs, stacks, frames)
     weight = np.bincount(pair, weights=_ints(samples["samples"]), minlength=offsets.size - 1)
     used = flat
-    per_frame = np.repeat(weight, np.diff(offsets))
+    per_frame = np.repeat(weight.astype(np.float64), np.diff(offsets))
     ids, names, types = named_frames(names, types, used, per_frame)
     tree, leaf = tree_of_stacks(offsets, ids[flat])
     event, event_names = _encode(samples["event"])
@@ -211,9 +211,7 @@ def _fit_nodes(samples: Samples, budget: int) -> Samples:
     tree = samples.tree
     if len(tree) <= budget:
         return samples
-    total = np.bincount(
-        samples.rows["node"], weights=samples.rows["samples"], minlength=len(tree)
-    )
+    total = np.bincount(samples.rows["node"], weights=samples.rows["samples"], minlength=len(tree))
     order = np.argsort(tree.depth, kind="stable")
     for nodes in reversed(np.split(order, np.flatnonzero(np.diff(tree.depth[order])) + 1)):
         inner = nodes[tree.parent[nodes] >= 0]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["RunTables", "task_table"]
+__all__ = ["RunTables", "tables_of", "task_table"]
 
 _SAMPLE = pa.schema(
     [
@@ -94,6 +94,19 @@ class RunTables:
         """Rows of an event-log table, empty where the run has none."""
         table = self.events.get(name)
         return [] if table is None else table.to_pylist()
+
+
+def tables_of(profile: Any) -> RunTables:
+    """The tables of a profile; what it lacks is empty."""
+    given = {
+        field_.name: getattr(profile, field_.name)
+        for field_ in fields(RunTables)
+        if getattr(profile, field_.name, None) is not None
+    }
+    events = given.get("events")
+    if events is not None and not isinstance(events, Mapping):
+        given["events"] = events.tables
+    return RunTables(**given)
 
 
 def task_table(run: RunTables) -> pa.Table:

@@ -30,7 +30,8 @@ class Tree:
 
     def pops(self) -> Ints:
         """Levels that each node but the root steps back from the node before it; all of the shape."""
-        return self.depth[:-1] + 1 - self.depth[1:]
+        steps: Ints = self.depth[:-1] + 1 - self.depth[1:]
+        return steps
 
 
 class _Levels:
@@ -47,9 +48,9 @@ class _Levels:
         keys, inverse = np.unique(parent * width + frame, return_inverse=True)
         self.parents.append(keys // width)
         self.frames.append(keys % width)
-        nodes = self.n + inverse.reshape(-1)
+        nodes: Ints = (self.n + inverse.reshape(-1)).astype(np.int64)
         self.n += int(keys.size)
-        return nodes.astype(np.int64)
+        return nodes
 
     def finish(self) -> tuple[Tree, Ints]:
         """The tree in preorder, and the place there of each node."""

@@ -225,9 +225,13 @@ def collect_tasks(tasks: pa.Table, stages: Stages, *, budget: int = TASK_BUDGET)
     kept = np.flatnonzero(listed)
     notes = []
     if kept.size < entry.size:
-        notes.append(f"{kept.size:,} of {entry.size:,} tasks are listed: each stage's slowest, and others evenly.")
+        notes.append(
+            f"{kept.size:,} of {entry.size:,} tasks are listed: each stage's slowest, and others evenly."
+        )
     chosen = tasks.take(pa.array(kept))
-    executors = sorted({str(e) for e in pc.unique(chosen["executor_id"]).to_pylist() if e is not None})
+    executors = sorted(
+        {str(e) for e in pc.unique(chosen["executor_id"]).to_pylist() if e is not None}
+    )
     place = {name: i + 1 for i, name in enumerate(executors)}
     origin = int(launch[kept][launch[kept] >= 0].min()) if (launch[kept] >= 0).any() else 0
     ids = _column(chosen, "task_id")
@@ -250,9 +254,7 @@ def collect_tasks(tasks: pa.Table, stages: Stages, *, budget: int = TASK_BUDGET)
     )
 
 
-def _describe(
-    stage: dict[str, Any], part: slice, status: Ints, columns: dict[str, Ints]
-) -> None:
+def _describe(stage: dict[str, Any], part: slice, status: Ints, columns: dict[str, Ints]) -> None:
     """Counts, quantiles and sums of one stage's tasks."""
     mine = status[part]
     stage["tasks"] = int(mine.size)

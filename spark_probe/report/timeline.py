@@ -19,9 +19,24 @@ DUMP_LIMIT = 200
 DUMP_TEXT = 20_000  # characters of one dump
 
 _STATUS_KEYS = (
-    "executor_id host state reason engine events cores samples samples_recorded samples_lost lost_reason "
-    "last_flush_ms last_error notes probe_cpu_ns bytes_jfr bytes_shipped attached_ms updated_ms jvm"
-).split()
+    "executor_id",
+    "host",
+    "jvm",
+    "cores",
+    "state",
+    "reason",
+    "engine",
+    "events",
+    "samples",
+    "samples_recorded",
+    "samples_lost",
+    "lost_reason",
+    "last_flush_ms",
+    "last_error",
+    "notes",
+    "probe_cpu_ns",
+    "bytes_shipped",
+)
 
 
 def timeline(run: RunTables, entries: list[dict[str, Any]]) -> dict[str, Any]:
@@ -46,12 +61,19 @@ def timeline(run: RunTables, entries: list[dict[str, Any]]) -> dict[str, Any]:
                     "host": status.get("host"),
                     "cores": status.get("cores"),
                     "added_ms": status.get("attached_ms"),
-                    "removed_ms": status.get("updated_ms") if status.get("state") == "lost" else None,
+                    "removed_ms": status.get("updated_ms")
+                    if status.get("state") == "lost"
+                    else None,
                     "reason": clip(status.get("reason"), 300),
                 }
             )
     start, end = _span(run, entries, executors)
-    return {"start_ms": start, "end_ms": end, "executors": executors, "gc": _pauses(run.gc, start, end)}
+    return {
+        "start_ms": start,
+        "end_ms": end,
+        "executors": executors,
+        "gc": _pauses(run.gc, start, end),
+    }
 
 
 def _span(
@@ -74,7 +96,13 @@ def _span(
 
 
 def _pauses(gc: pa.Table | None, start: int, end: int) -> dict[str, Any]:
-    empty: dict[str, Any] = {"bin_ms": 0, "pause_ms": [], "longest": [], "count": 0, "total_ms": 0.0}
+    empty: dict[str, Any] = {
+        "bin_ms": 0,
+        "pause_ms": [],
+        "longest": [],
+        "count": 0,
+        "total_ms": 0.0,
+    }
     if gc is None or gc.num_rows == 0:
         return empty
     pauses = gc.filter(gc["pause"].fill_null(False))
@@ -108,7 +136,9 @@ def coverage(run: RunTables) -> dict[str, Any]:
     """Executors seen and profiled, those that are partial and why, and samples outside tasks."""
     rows = [{key: status.get(key) for key in _STATUS_KEYS} for status in run.executors]
     seen = {row["executor_id"] for row in run.rows("executors")} | {r["executor_id"] for r in rows}
-    profiled = [row for row in rows if (row["samples"] or 0) > 0 or row["state"] in ("recording", "stopped")]
+    profiled = [
+        row for row in rows if (row["samples"] or 0) > 0 or row["state"] in ("recording", "stopped")
+    ]
     partial = [
         row
         for row in rows
@@ -146,7 +176,10 @@ def triggers_of(run: RunTables, stages: Stages) -> list[dict[str, Any]]:
     rows = sorted(run.triggers.to_pylist(), key=lambda row: row.get("time_ms") or 0)
     keys = ("time_ms", "rule", "task_id", "threshold", "value", "unit", "action", "note")
     return [
-        {key: clip(row.get(key), 500) if isinstance(row.get(key), str) else row.get(key) for key in keys}
+        {
+            key: clip(row.get(key), 500) if isinstance(row.get(key), str) else row.get(key)
+            for key in keys
+        }
         | {"executor": row.get("executor_id"), "stage": _stage_key(row, stages)}
         for row in rows[:FIRING_LIMIT]
     ]

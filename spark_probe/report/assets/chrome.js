@@ -18,5 +18,9 @@ export function themeButton() {
     },
     text(),
   );
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    button.textContent = text();
+    document.dispatchEvent(new Event("themechange"));
+  });
   return button;
 }

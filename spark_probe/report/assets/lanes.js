@@ -26,14 +26,14 @@ function itemsOf(doc, onStage) {
   return {
     jobs: jobs
       .filter((job) => job.submitted_ms)
-      .map((job) => interval(job.submitted_ms, job.completed_ms, { fill: job.status === "failed" ? "--bad" : "--lane-job", text: `Job ${job.job_id} · ${job.description || job.name || ""}` })),
+      .map((job) => interval(job.submitted_ms, job.completed_ms, { fill: job.status === "failed" ? "--lane-bad" : "--lane-job", text: `Job ${job.job_id} · ${job.description || job.name || ""}` })),
     stages: stages
       .filter((stage) => stage.submitted_ms)
-      .map((stage) => interval(stage.submitted_ms, stage.completed_ms, { fill: stage.status === "failed" ? "--bad" : "--accent", text: stageLabel(stage), pick: () => onStage(stage.key) })),
+      .map((stage) => interval(stage.submitted_ms, stage.completed_ms, { fill: stage.status === "failed" ? "--lane-bad" : "--lane-stage", text: stageLabel(stage), pick: () => onStage(stage.key) })),
     executors: timeline.executors
       .filter((executor) => executor.added_ms)
       .map((executor) =>
-        interval(executor.added_ms, executor.removed_ms, { fill: executor.removed_ms && executor.removed_ms < end ? "--warn" : "--lane-executor", text: `Executor ${executor.id} · ${executor.host ?? ""}${executor.cores ? ` · ${executor.cores} cores` : ""}${executor.reason ? ` · ${executor.reason}` : ""}` }),
+        interval(executor.added_ms, executor.removed_ms, { fill: executor.removed_ms && executor.removed_ms < end ? "--lane-gone" : "--lane-executor", text: `Executor ${executor.id} · ${executor.host ?? ""}${executor.cores ? ` · ${executor.cores} cores` : ""}${executor.reason ? ` · ${executor.reason}` : ""}` }),
       ),
     firings: triggers.filter((row) => row.time_ms).map((row) => interval(row.time_ms, row.time_ms, { fill: "--bad", row: 0, text: `${row.rule} · ${row.action ?? ""}`, pick: row.stage ? () => onStage(row.stage) : null })),
   };

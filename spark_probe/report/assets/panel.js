@@ -40,9 +40,7 @@ export class GraphPanel {
     this.main = this.canvas(() => this.options.height());
     this.callers = this.canvas(() => this.options.height() / 2);
     this.build();
-    const redraw = () => this.repaint();
-    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-    document.addEventListener("themechange", redraw);
+    document.addEventListener("themechange", () => this.repaint());
   }
 
   canvas(maxHeight) {

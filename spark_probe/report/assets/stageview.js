@@ -44,7 +44,7 @@ export class StageView {
     this.spent = h("div", { class: "card" });
     this.extra = h("div");
     this.events = h("div", { class: "toolbar event-bar" });
-    this.element = h("div", { class: "stage-view" }, this.head, h("div", { class: "three" }, this.numbers, this.taskCard, this.spent), this.extra, this.events, this.brush.element, h("div", { class: "slot" }));
+    this.element = h("div", { class: "stage-view" }, this.head, h("div", { class: "three" }, this.numbers, this.taskCard, this.spent), this.events, this.brush.element, h("div", { class: "slot" }), this.extra);
   }
 
   show() {
@@ -90,6 +90,26 @@ export class StageView {
       this.head,
       h("div", { class: "toolbar" }, picker, only ? [fact("", only.status), fact("wall", only.busy_ms ? formatMs(only.busy_ms) : ""), fact("tasks", only.tasks ? `${only.tasks}${only.failed ? `, ${only.failed} failed` : ""}` : ""), fact("submitted", only.submitted_ms ? formatDate(only.submitted_ms) : ""), fact("jobs", only.jobs.join(", ")), fact("SQL", only.sql === null || only.sql === undefined || only.sql < 0 ? "" : String(only.sql))] : h("span", { class: "fact" }, `${stages.length} stages`)),
       only ? details(only) : null,
+      only ? this.pointers(only) : null,
+    );
+  }
+
+  /** What was found about the stage, in a line each; all of it stands below the graph. */
+  pointers(stage) {
+    const { findings, triggers, dumps } = this.page.doc;
+    const mine = (rows) => rows.filter((row) => row.stage === stage.key);
+    const counts = [
+      [mine(triggers).length, "firing"],
+      [mine(dumps).length, "thread dump"],
+    ].filter(([count]) => count);
+    const jump = () => this.extra.scrollIntoView({ behavior: "smooth" });
+    const found = mine(findings);
+    if (!found.length && !counts.length) return null;
+    return h(
+      "p",
+      { class: "pointers" },
+      found.map((finding) => h("button", { type: "button", class: `chip ${finding.severity}`, onclick: jump }, `${finding.title || finding.rule}${finding.cost_ms ? ` · ${formatMs(finding.cost_ms)}` : ""}`)),
+      counts.map(([count, word]) => h("button", { type: "button", class: "chip", onclick: jump }, `${count} ${word}${count > 1 ? "s" : ""}`)),
     );
   }
 

@@ -62,7 +62,7 @@ export class TaskStrip {
   show(rows, selected) {
     this.rows = rows;
     this.selected = selected;
-    const order = rows.toSorted((a, b) => this.tasks.duration_ms[b] - this.tasks.duration_ms[a]).slice(0, 4);
+    const order = rows.toSorted((a, b) => this.tasks.duration_ms[b] - this.tasks.duration_ms[a]).slice(0, 3);
     this.slowest.replaceChildren(
       h("span", { class: "quiet" }, rows.length ? "slowest: " : "no tasks"),
       ...order.map((row) =>
