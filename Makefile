@@ -64,7 +64,7 @@ check: $(READY) $(NODE_READY)
 	.ci/tracked
 
 bench: $(READY) $(JAR)
-	$(VENV)/bin/python benchmarks/overhead.py
+	$(VENV)/bin/python -m benchmarks.overhead
 
 setup: $(READY) $(OTHER_READY) $(JAR) $(NODE_READY)
 

@@ -1,8 +1,8 @@
 """What profiling costs: TPC-H in one warm JVM, with the probe off, on at its defaults, and with Spark's own settings.
 
-    python benchmarks/overhead.py                              # 15 rounds of all 22 queries at scale 1: about an hour
-    python benchmarks/overhead.py --rounds 2 --scale 0.01      # does it run at all
-    python benchmarks/overhead.py --variant 'cpu:events=cpu' --variant 'fine:interval=5ms'
+    python -m benchmarks.overhead                              # 15 rounds of all 22 queries at scale 1: about an hour
+    python -m benchmarks.overhead --rounds 2 --scale 0.01      # does it run at all
+    python -m benchmarks.overhead --variant 'cpu:events=cpu' --variant 'fine:interval=5ms'
 
 A round runs every condition once, in random order, each as one pass over the queries:
 
@@ -12,17 +12,18 @@ A round runs every condition once, in random order, each as one pass over the qu
                      event=wall,interval=10ms,alloc=2m,lock=10ms,chunktime=300s, into one JFR file that is not shipped
     NAME             each --variant NAME:OPTION=VALUE;… : the probe with these options of enable
 
-What is compared is CPU time, user and system, of the driver's Python, its JVM (which is the executor too: local[2]) and
-all their children. The probe's digest, its writing and its last flush lie inside the pass; attaching lies before it and is
-reported apart. Between passes the collector runs and the processes come to rest. Wall time is reported and not judged.
-A ratio is the geometric mean over the rounds of the pass against the mean of the round's two off passes, with a
-percentile bootstrap over the rounds.
+What is compared is CPU time, user and system, of the driver's Python, its JVM (which is the executor too: local[2])
+and all their children. The probe's digest, its writing and its last flush lie inside the pass; attaching lies before it
+and is reported apart. Between passes the collector runs and the processes come to rest. Wall time is reported and not
+judged. A ratio is the geometric mean over the rounds of the pass against the mean of the round's two off passes, with
+a percentile bootstrap over the rounds.
 
 After the rounds, one long pass with the raw recordings kept says how much is shipped (--volume-minutes).
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import platform
 import random
@@ -44,6 +45,7 @@ from rich.table import Table
 import spark_probe
 from benchmarks import tpch
 from benchmarks.paired import Ratio, cpu_seconds, ratio, settle
+from spark_probe.jar import jar_path
 
 SPARK_PROFILER = "event=wall,interval=10ms,alloc=2m,lock=10ms,chunktime=300s"
 OFF, OFF_AGAIN, PROBE, SPARK = "off", "off-again", "probe", "spark-profiler"
@@ -76,7 +78,7 @@ class Bench:
             SparkSession.builder.master("local[2]")
             .appName("overhead")
             .config("spark.driver.memory", "4g")
-            .config("spark.driver.extraClassPath", str(spark_probe.jar_path()))
+            .config("spark.driver.extraClassPath", str(jar_path()))
             .config(
                 "spark.driver.extraJavaOptions",
                 "-Xms4g -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints",
@@ -302,7 +304,7 @@ def main(
             SPARK: bench.spark_profiler,
         }
         for name, options in variants.items():
-            conditions[name] = lambda options=options: bench.probe(**options)
+            conditions[name] = functools.partial(bench.probe, **options)
         passes: dict[str, list[Pass]] = {name: [] for name in conditions}
         order = random.Random(seed)
         for number in range(-warmup, rounds):

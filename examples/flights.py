@@ -34,7 +34,9 @@ WEATHER = (
     "time_hour timestamp"
 )
 AIRLINES = "carrier string, name string"
-AIRPORTS = "faa string, name string, lat double, lon double, alt int, tz int, dst string, tzone string"
+AIRPORTS = (
+    "faa string, name string, lat double, lon double, alt int, tz int, dst string, tzone string"
+)
 PLANES = (
     "tailnum string, year int, type string, manufacturer string, model string, engines int, seats int, "
     "speed double, engine string"
@@ -116,8 +118,12 @@ class Flights:
         turn = Window.partitionBy("season", "tailnum").orderBy("month", "day", "sched_dep_time")
         legs = self.flights().withColumn("inherited", F.lag("arr_delay").over(turn))
         planes = F.broadcast(self.read("planes.csv", PLANES).select("tailnum", "seats"))
-        airlines = F.broadcast(self.read("airlines.csv", AIRLINES).withColumnRenamed("name", "airline"))
-        airports = F.broadcast(self.read("airports.csv", AIRPORTS).selectExpr("faa as dest", "name as airport"))
+        airlines = F.broadcast(
+            self.read("airlines.csv", AIRLINES).withColumnRenamed("name", "airline")
+        )
+        airports = F.broadcast(
+            self.read("airports.csv", AIRPORTS).selectExpr("faa as dest", "name as airport")
+        )
         worst = (
             legs.where("inherited > 15 and dep_delay > 15")
             .join(planes, "tailnum")
@@ -136,7 +142,7 @@ class Flights:
         return f"late planes: {worst['airline']} to {worst['airport']} inherits {worst['minutes']:.0f} min a leg"
 
     def skewed_ranking(self) -> str:
-        """Ranks every flight within its carrier: one partition a carrier, and the largest has 1,800 times the smallest."""
+        """Ranks every flight within its carrier; the largest carrier has 1,800 times the smallest one's flights."""
         within = Window.partitionBy("carrier").orderBy(F.desc("arr_delay"), "distance", "flight")
         ranked = self.flights().withColumn("rank", F.percent_rank().over(within))
         worst = (

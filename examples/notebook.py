@@ -15,7 +15,9 @@ spark = SparkSession.builder.master("local[4]").config("spark.ui.enabled", "fals
 # Something slow: half of the rows have one key.
 
 # %%
-rows = spark.range(20_000_000).withColumn("key", F.when(F.col("id") % 2 == 0, 0).otherwise(F.col("id") % 1000))
+rows = spark.range(20_000_000).withColumn(
+    "key", F.when(F.col("id") % 2 == 0, 0).otherwise(F.col("id") % 1000)
+)
 
 
 def top_keys() -> list[tuple[int, str]]:

@@ -36,14 +36,14 @@ def test_run_keeps_output_and_error_apart(tmp_path: Path) -> None:
     code = "import sys; print('to out'); print('to err', file=sys.stderr); sys.exit(3)"
     finished = run([sys.executable, "-c", code], tmp_path, 30)
     assert (finished.code, finished.out, finished.err) == (3, "to out\n", "to err\n")
-    with pytest.raises(AssertionError, match="exit code 3(.|\n)*to out(.|\n)*to err"):
+    with pytest.raises(AssertionError, match=r"exit code 3(.|\n)*to out(.|\n)*to err"):
         finished.check()
 
 
 def test_a_command_that_hangs_is_ended_and_fails_with_its_output(tmp_path: Path) -> None:
     code = "import time; print('started', flush=True); time.sleep(60)"
     start = time.monotonic()
-    with pytest.raises(AssertionError, match="not finished within 1 s(.|\n)*started"):
+    with pytest.raises(AssertionError, match=r"not finished within 1 s(.|\n)*started"):
         run([sys.executable, "-c", code], tmp_path, 1)
     assert time.monotonic() - start < 20
 

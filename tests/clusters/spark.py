@@ -85,7 +85,9 @@ class Drivers:
             wanted["PYSPARK_SUBMIT_ARGS"] = shlex.join([*words, "pyspark-shell"])
         return Process(command, self.folder, wanted, self.folder)
 
-    def run(self, script: Path, args: Sequence[str] = (), timeout_s: float = 180, **options: Any) -> Finished:
+    def run(
+        self, script: Path, args: Sequence[str] = (), timeout_s: float = 180, **options: Any
+    ) -> Finished:
         """`start` with the same options, to its end; the exit code is the caller's to check."""
         return self.start(script, args, **options).wait(timeout_s)
 

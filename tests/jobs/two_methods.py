@@ -24,7 +24,9 @@ def burn(spark: SparkSession, function: str, seconds: float) -> None:
     steps = int(seconds * 1e6 / STEP_MICROS)
     spark.sparkContext.setJobDescription(function)
     table = spark.range(0, PARTITIONS * steps, 1, PARTITIONS)
-    table.selectExpr(f"{function}({STEP_MICROS} + 0 * id) as done").write.format("noop").mode("overwrite").save()
+    table.selectExpr(f"{function}({STEP_MICROS} + 0 * id) as done").write.format("noop").mode(
+        "overwrite"
+    ).save()
 
 
 def main(way: str, folder: str, seconds: float) -> None:
