@@ -19,7 +19,13 @@ from spark_probe._version import __version__
 
 if TYPE_CHECKING:
     from spark_probe.config import ProbeConfig
-    from spark_probe.errors import ConfigError, ProbeWarning, SessionError, SparkProbeError
+    from spark_probe.errors import (
+        ConfigError,
+        ProbeWarning,
+        RunError,
+        SessionError,
+        SparkProbeError,
+    )
     from spark_probe.flamegraph import FlameGraph
     from spark_probe.profile import Profile, Stage, load
     from spark_probe.session import Probe, configure, enable
@@ -31,6 +37,7 @@ __all__ = [
     "ProbeConfig",
     "ProbeWarning",
     "Profile",
+    "RunError",
     "SessionError",
     "SparkProbeError",
     "Stage",
@@ -40,7 +47,7 @@ __all__ = [
     "load",
 ]
 
-# Imported when first asked for, so that `import spark_probe` costs a Python worker or a command neither pyarrow nor Spark.
+# Imported when first asked for: `import spark_probe` costs a Python worker or a command neither pyarrow nor Spark.
 _HOMES = {
     "ConfigError": "errors",
     "FlameGraph": "flamegraph",
@@ -48,6 +55,7 @@ _HOMES = {
     "ProbeConfig": "config",
     "ProbeWarning": "errors",
     "Profile": "profile",
+    "RunError": "errors",
     "SessionError": "errors",
     "SparkProbeError": "errors",
     "Stage": "profile",

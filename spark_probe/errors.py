@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ConfigError", "ProbeWarning", "SessionError", "SparkProbeError"]
+__all__ = ["ConfigError", "ProbeWarning", "RunError", "SessionError", "SparkProbeError"]
 
 
 class SparkProbeError(Exception):
@@ -15,6 +15,10 @@ class ConfigError(SparkProbeError, ValueError):
 
 class SessionError(SparkProbeError):
     """This Spark session cannot be profiled, or not any more."""
+
+
+class RunError(SparkProbeError):
+    """A run folder or another input cannot be read, or what was asked for is not in it."""
 
 
 class ProbeWarning(UserWarning):
