@@ -23,7 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_probe.report.stacktree import Tree
+from spark_probe.calltree import Tree
 
 __all__ = ["NONE", "Categories", "CategoryRuleError", "load_categories"]
 

@@ -67,7 +67,7 @@ def pack(columns: Mapping[str, Array | Delta | Text]) -> Block:
         entry, raw = _column(column)
         layout.append({"name": name, **entry})
         parts.append(raw)
-    packed = zlib.compress(b"".join(parts), 9)
+    packed = zlib.compress(b"".join(parts), 6)
     return Block(layout, base64.b64encode(packed).decode("ascii"))
 
 

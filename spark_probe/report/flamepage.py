@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from spark_probe.calltree import Tree, build_tree
 from spark_probe.report.categories import Categories, load_categories
 from spark_probe.report.encode import Block, Text, pack
 from spark_probe.report.page import assemble
-from spark_probe.report.stacktree import regroup
 
 __all__ = ["FRAME_TYPES", "GraphColumns", "flamegraph_html", "named_frames"]
 
@@ -31,14 +31,12 @@ UNITS = {"cpu": "ns", "wall": "ns", "alloc": "bytes", "lock": "ns", "method": "n
 
 
 class GraphColumns(Protocol):
-    """A call tree in columns: node -> parent (-1: a root), frame (index into names), depth, self.
+    """A call tree in columns, in preorder: each node's frame (index into names), depth, self.
 
-    ``self`` is the weight of the samples that end at the node. ``types`` holds each frame's type of
-    FORMAT.md.
+    The root has depth 0 and frame -1. ``self`` is the weight of the samples that end at the node;
+    ``types`` has each frame's type of FORMAT.md.
     """
 
-    @property
-    def parent(self) -> npt.NDArray[Any]: ...
     @property
     def frame(self) -> npt.NDArray[Any]: ...
     @property
@@ -68,12 +66,13 @@ def flamegraph_html(
     rules = categories or load_categories()
     weight = np.asarray(graph.self, dtype=np.float64)
     ids, names, types = named_frames(graph.names, graph.types, graph.frame, weight)
-    frame = np.where(graph.frame >= 0, ids[graph.frame], -1)
-    tree, node = regroup(graph.parent, frame, graph.depth)
-    self_ = np.bincount(node, weights=weight, minlength=len(tree))
+    inner = np.flatnonzero(np.asarray(graph.depth) > 0)
+    tree, node = build_tree(np.asarray(graph.depth)[inner], ids[np.asarray(graph.frame)[inner]])
+    self_ = np.bincount(node, weights=weight[inner], minlength=len(tree))
+    self_[0] += weight[np.asarray(graph.depth) == 0].sum()
     blocks = {
         "frames": frame_block(names, types, rules),
-        "tree": pack({"pops": tree.pops(), "frame": tree.frame[1:], "self": integers(self_)}),
+        "tree": pack({**tree_columns(tree), "self": integers(self_)}),
     }
     document = {
         "kind": "flamegraph",
@@ -85,6 +84,14 @@ def flamegraph_html(
         "categories": list(zip(rules.keys, rules.labels, strict=True)),
     }
     return assemble(document, blocks)
+
+
+def tree_columns(tree: Tree) -> dict[str, npt.NDArray[Any]]:
+    """A tree for the page: each node's frame, and how many levels it steps back from the node before it.
+
+    The root is left out. In preorder the steps tell all of the shape, and most of them are 0.
+    """
+    return {"pops": tree.depth[:-1] + 1 - tree.depth[1:], "frame": tree.frame[1:]}
 
 
 def integers(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from spark_probe.report.categories import Categories, load_categories
 from spark_probe.report.encode import Delta, pack
 from spark_probe.report.findings import finding_rows
-from spark_probe.report.flamepage import FRAME_TYPES, UNITS, frame_block, integers
+from spark_probe.report.flamepage import FRAME_TYPES, UNITS, frame_block, integers, tree_columns
 from spark_probe.report.page import assemble
 from spark_probe.report.samples import Samples, collect
 from spark_probe.report.source import RunTables, tables_of, task_table
@@ -45,7 +45,7 @@ def report_html(profile: Any, *, categories: Categories | None = None) -> str:
     events = sorted(samples.event_names, key=_event_rank)
     blocks = {
         "frames": frame_block(samples.names, samples.types, rules),
-        "tree": pack({"pops": samples.tree.pops(), "frame": samples.tree.frame[1:]}),
+        "tree": pack(tree_columns(samples.tree)),
         "rows": _row_block(samples),
         "tasks": listed.block,
     }

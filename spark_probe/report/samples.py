@@ -18,8 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_probe.calltree import Tree, build_tree, front_code
 from spark_probe.report.flamepage import named_frames
-from spark_probe.report.stacktree import Tree, regroup, tree_of_stacks
 
 __all__ = ["Samples", "collect"]
 
@@ -71,7 +71,9 @@ def collect(
     used = flat
     per_frame = np.repeat(weight.astype(np.float64), np.diff(offsets))
     ids, names, types = named_frames(names, types, used, per_frame)
-    tree, leaf = tree_of_stacks(offsets, ids[flat])
+    depth, frame, leaf = front_code(offsets, ids[flat])
+    tree, place = build_tree(depth, frame)
+    ends = np.where(leaf >= 0, place[leaf] if place.size else 0, 0).astype(np.int64)
     event, event_names = _encode(samples["event"])
     state, state_names = _encode(samples["state"])
     bucket = _ints(samples["bucket_ms"])
@@ -85,7 +87,7 @@ def collect(
         "state": state,
         "task": task_index,
         "bucket": np.where(known, (bucket - origin) // width, -1),
-        "node": leaf[pair],
+        "node": ends[pair],
         "samples": _ints(samples["samples"]),
         "value": _ints(samples["value"]),
     }
@@ -211,26 +213,23 @@ def _fit_nodes(samples: Samples, budget: int) -> Samples:
     tree = samples.tree
     if len(tree) <= budget:
         return samples
-    total = np.bincount(samples.rows["node"], weights=samples.rows["samples"], minlength=len(tree))
-    order = np.argsort(tree.depth, kind="stable")
-    for nodes in reversed(np.split(order, np.flatnonzero(np.diff(tree.depth[order])) + 1)):
-        inner = nodes[tree.parent[nodes] >= 0]
-        np.add.at(total, tree.parent[inner], total[inner])
-    floor = np.sort(total)[len(tree) - budget]
+    here = np.bincount(samples.rows["node"], weights=samples.rows["samples"], minlength=len(tree))
+    total = tree.sum_below(here.astype(np.int64))
+    floor = int(np.sort(total)[len(tree) - budget])
+    # Totals only fall towards the leaves, so what is kept hangs together.
     keep = total > floor
     keep[0] = True
-    # Totals only fall towards the leaves, so what is kept hangs together.
-    target = np.arange(len(tree))
-    for nodes in np.split(order, np.flatnonzero(np.diff(tree.depth[order])) + 1)[1:]:
-        target[nodes] = np.where(keep[nodes], nodes, target[tree.parent[nodes]])
     kept = np.flatnonzero(keep)
-    place = np.full(len(tree), -1, dtype=np.int64)
-    place[kept] = np.arange(kept.size)
-    parent = np.where(tree.parent[kept] >= 0, place[tree.parent[kept]], -1)
-    smaller, node = regroup(parent, tree.frame[kept], tree.depth[kept])
-    moved = node[place[target[samples.rows["node"]]]]
+    target = np.where(keep, np.cumsum(keep) - 1, -1)
+    for _ in range(int(tree.depth.max())):
+        lost = np.flatnonzero(target < 0)
+        if not lost.size:
+            break
+        target[lost] = target[tree.parent[lost]]
+    moved = target[samples.rows["node"]]
+    smaller = tree.subset(kept)
     note = (
-        f"Stacks are cut where fewer than {int(floor) + 1} samples of the run reach, to keep the page "
+        f"Stacks are cut where fewer than {floor + 1} samples of the run reach, to keep the page "
         "small; the sums are whole."
     )
     return _with_rows(replace(samples, tree=smaller), node=moved, note=note)
