@@ -26,7 +26,7 @@ NODE_READY := tests/js/node_modules/.ready
 
 VERSION := $(shell sed -n 's/^version=//p' gradle.properties)
 JAR := spark_probe/jars/spark-probe-$(VERSION).jar
-JAVA_SOURCES := $(shell find jvm/src/main -type f) build.gradle settings.gradle gradle.properties
+JAVA_SOURCES := $(shell find jvm/src/main) build.gradle settings.gradle gradle.properties
 GRADLE := gradle --no-daemon --console=plain
 JS := spark_probe/report/assets
 ESLINT := tests/js/node_modules/.bin/eslint

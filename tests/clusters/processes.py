@@ -131,7 +131,7 @@ class Process:
 
     def stop(self, grace_s: float = 20) -> None:
         """SIGTERM to the child, SIGKILL to what is left of its group after ``grace_s``. Harmless when it has ended."""
-        # Children with sessions of their own (YARN's containers) are not in the group: note them before they are orphans.
+        # Children in sessions of their own (YARN containers) are not in the group: note them before they are orphans.
         below = self.descendants()
         if self.running:
             self._child.terminate()
