@@ -56,15 +56,16 @@ class ByteSource:
         """
         start = self.pos
         while True:
-            window = self.peek(max(_READ, longest))
-            found = magic.search(window)
+            found = magic.search(self._buf, self._at)
             if found:
-                self.advance(found.start())
+                self.advance(found.start() - self._at)
                 return self.pos - start
-            if len(window) < max(_READ, longest):
-                self.advance(len(window))
+            left = len(self._buf) - self._at
+            if self._end:
+                self.advance(left)
                 return self.pos - start
-            self.advance(len(window) - longest + 1)
+            self.advance(max(left - longest + 1, 0))
+            self._fill(_READ)
 
     def _fill(self, size: int) -> None:
         pieces = [self._buf[self._at :]]

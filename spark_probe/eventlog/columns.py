@@ -20,6 +20,7 @@ from spark_probe.eventlog.schemas import (
     BLOCK_UPDATES,
     EXECUTOR_PEAKS,
     PEAK_METRICS,
+    TASK_METRIC_ALIASES,
     TASK_METRICS,
     TASK_PEAKS,
     TASKS,
@@ -106,6 +107,9 @@ _INFO = pa.struct(
     ]
 )
 _UPDATED = pa.list_(pa.struct([("Block ID", _STR), ("Status", pa.struct(_BLOCK_STATUS))]))
+_TASK_METRICS = _nested(
+    [*TASK_METRICS.values(), *TASK_METRIC_ALIASES.values()], pa.field("Updated Blocks", _UPDATED)
+)
 _STAGE = [("Stage ID", _I32), ("Stage Attempt ID", _I32)]
 
 # What is read of each columnar kind; everything else on its lines is passed over.
@@ -117,7 +121,7 @@ JSON_SCHEMAS: dict[str, pa.Schema] = {
             ("Task End Reason", _REASON),
             ("Task Info", _INFO),
             ("Task Executor Metrics", _PEAKS),
-            ("Task Metrics", _nested(TASK_METRICS.values(), pa.field("Updated Blocks", _UPDATED))),
+            ("Task Metrics", _TASK_METRICS),
         ]
     ),
     "task_start": pa.schema([*_STAGE, ("Task Info", _INFO)]),
@@ -197,8 +201,8 @@ def task_ends(events: pa.Table) -> tuple[pa.Table, pa.Table, pa.Table]:
     why = reason("Reason")
     measured = pc.is_valid(events["Task Metrics"])
     metrics = {
-        name: pc.if_else(measured, pc.fill_null(_at(events, "Task Metrics", *path), 0), None)
-        for name, path in TASK_METRICS.items()
+        name: pc.if_else(measured, pc.coalesce(*_metric(events, name), 0), None)
+        for name in TASK_METRICS
     }
     columns = _identity(events)
     launch, finish = columns["launch_ms"], columns["finish_ms"]
@@ -261,6 +265,11 @@ def block_updates(events: pa.Table) -> pa.Table:
         **_block(info("Block ID"), info()),
     }
     return _table(columns, BLOCK_UPDATES)
+
+
+def _metric(events: pa.Table, name: str) -> list[Any]:
+    paths = [TASK_METRICS[name]] + [p for n, p in TASK_METRIC_ALIASES.items() if n == name]
+    return [_at(events, "Task Metrics", *path) for path in paths]
 
 
 def _identity(events: pa.Table) -> dict[str, Any]:

@@ -25,6 +25,8 @@ __all__ = ["Part", "Source", "find_logs", "locate"]
 _ROLLING = re.compile(r"events_(\d+)_")
 _SEGMENT = re.compile(r"eventlog(-\d{4}-\d\d-\d\d--\d\d-\d\d)?(\.\w+)?$")
 _COMPACT = ".compact"
+# What a log's name may end with; application ids themselves have no dots.
+_SUFFIXES = (".inprogress", ".zstd", ".lz4", ".lzf", ".snappy", ".gz", ".zip")
 _DEPTH = 4  # directories that hold nothing but one: run/events/…, Databricks' <cluster>/<context>/…
 
 
@@ -76,7 +78,7 @@ def locate(path: str) -> Source:
             zipped = file.read(4) == zips.MAGIC
         return _zip(fs, root, path) if zipped else Source(path, (part,))
     except (OSError, ValueError) as error:
-        raise EventLogError(f"{path}: cannot be opened: {error}") from error
+        raise EventLogError(f"{path}: cannot be opened: {_line(error)}") from error
 
 
 def find_logs(path: str) -> list[str]:
@@ -96,7 +98,7 @@ def find_logs(path: str) -> list[str]:
             return [path]
         found = _logs_in(fs, entries)
     except (OSError, ValueError) as error:
-        raise EventLogError(f"{path}: cannot be listed: {error}") from error
+        raise EventLogError(f"{path}: cannot be listed: {_line(error)}") from error
     return [fs.unstrip_protocol(e.path) if "://" in path else e.path for e in found]
 
 
@@ -118,7 +120,9 @@ def _filesystem(path: str) -> tuple[Any, str]:
         try:
             arrow_fs, root = FileSystem.from_uri(path)
         except Exception as second:
-            raise EventLogError(f"{path}: cannot be opened: {error}; {second}") from second
+            hint = "HDFS needs JAVA_HOME and Hadoop's native library and class path"
+            why = f"{_line(error)}; {_line(second)} ({hint})"
+            raise EventLogError(f"{path}: cannot be opened: {why}") from second
         return ArrowFSWrapper(arrow_fs), root
 
 
@@ -155,7 +159,7 @@ def _logs_in(fs: Any, entries: Iterable[_Entry]) -> list[_Entry]:
         if entry.is_dir:
             if _log_files(_list(fs, entry.path)):
                 found.append(entry)
-        elif not entry.name.endswith((".crc", ".json", ".tmp")):
+        elif "." not in entry.name or entry.name.endswith(_SUFFIXES):
             found.append(entry)
     return found
 
@@ -233,6 +237,10 @@ def _list(fs: Any, root: str) -> list[_Entry]:
     same = root.rstrip("/")
     shown = (e for e in entries if e.path.rstrip("/") != same and not _hidden(e.path))
     return sorted(shown, key=lambda e: e.name)
+
+
+def _line(error: Exception) -> str:
+    return str(error).partition("\n")[0]  # Arrow lists every library it has looked for
 
 
 def _hidden(path: str) -> bool:

@@ -28,9 +28,11 @@ class EventLog:
     `streaming` (one row a progress report), `accumulators`, `rdds`, `block_updates`, `unpersists`,
     `environment`.
 
-    complete: all of it could be read and the application's end is in it. `bad_lines` (lines that
-    are no events) do not make it incomplete; they are counted. events: how many of each name, known
-    or not. problems: what could not be read, in sentences; the first hundred of `problem_count`.
+    complete: no event is known to be lost, and the application's end is there.
+    bad_lines: lines that are no events; noise (blank lines, other JSON) does not make the log
+        incomplete, events that are cut or damaged do.
+    events: how many of each name, known or not.
+    problems: what could not be read, in sentences; the first hundred of `problem_count`.
     skipped_bytes: stored bytes that could not be decoded.
     """
 

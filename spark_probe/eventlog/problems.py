@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from spark_probe.errors import RunError
+
 __all__ = ["EventLogError", "Problem", "Problems"]
 
 # A log with a million bad lines must not make a report of a million sentences.
 _KEPT = 100
 
 
-class EventLogError(Exception):
+class EventLogError(RunError):
     """An event log cannot be found or is none; says what, where, and the next step."""
 
 

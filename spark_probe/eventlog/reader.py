@@ -50,14 +50,15 @@ class _BlockResult:
     """A block after the columnar part: its tables by kind, and the lines to be taken in order."""
 
     lines: int
-    bad: int
-    nested: dict[str, tuple[pa.Table, ...]]
-    others: list[bytes]
+    blank: int
+    broken: int
+    tables: dict[str, tuple[pa.Table, ...]]
+    others: Iterator[bytes]
 
 
 def parse_source(source: Source, progress: Progress | None = None) -> Parsed:
     """Read every part of a log. Raises EventLogError when no line of it is an event."""
-    collector = _Collector()
+    collector = _Collector(source.name)
     for note in source.notes:
         collector.problems.note(source.name, -1, note)
     for missing in source.missing:
@@ -67,7 +68,7 @@ def parse_source(source: Source, progress: Progress | None = None) -> Parsed:
     with ThreadPoolExecutor(workers, "spark-probe-eventlog") as pool:
         for block in blocks(_chunks(source, collector.problems, progress)):
             if block is None:
-                collector.line_too_long(source.name)
+                collector.line_too_long()
                 continue
             waiting.append(pool.submit(_digest, block))
             del block
@@ -123,13 +124,13 @@ def _part_chunks(part: Part, problems: Problems) -> Iterator[tuple[bytes | None,
 def _digest(block: bytes) -> _BlockResult:
     """The columnar work on a block; runs on a worker thread, mostly outside the GIL."""
     found = split(block, columns.KINDS)
-    bad = 0
-    nested: dict[str, tuple[pa.Table, ...]] = {}
+    broken = 0
+    tables: dict[str, tuple[pa.Table, ...]] = {}
     for kind, (data, lines) in found.columnar.items():
-        events, broken = columns.parse(kind, data, lines)
-        bad += broken
-        nested[kind] = _rows_of(kind, events)
-    return _BlockResult(found.lines, bad, nested, found.others)
+        events, bad = columns.parse(kind, data, lines)
+        broken += bad
+        tables[kind] = _rows_of(kind, events)
+    return _BlockResult(found.lines, found.blank, broken, tables, found.others)
 
 
 def _rows_of(kind: str, events: pa.Table) -> tuple[pa.Table, ...]:
@@ -146,7 +147,8 @@ def _rows_of(kind: str, events: pa.Table) -> tuple[pa.Table, ...]:
 class _Collector:
     """Takes block results in order and holds what the tables are made of."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self._name = name
         self.problems = Problems()
         self._assembler = Assembler()
         self._tasks: list[pa.Table] = []
@@ -157,19 +159,21 @@ class _Collector:
         self._odd: dict[str, list[dict[str, Any]]] = {kind: [] for kind in columns.KINDS}
         self._lines = 0
         self._bad = 0
+        self._broken = 0
         self._events: Counter[str] = Counter()
 
-    def line_too_long(self, name: str) -> None:
+    def line_too_long(self) -> None:
         """A stretch without a line end that can be no event."""
         self._lines += 1
         self._bad += 1
-        self.problems.note(name, -1, "a line of more than 256 MiB is no event; it was skipped")
+        self._broken += 1
 
     def take(self, result: _BlockResult) -> None:
         """The next block."""
         self._lines += result.lines
-        self._bad += result.bad
-        for kind, tables in result.nested.items():
+        self._bad += result.blank + result.broken
+        self._broken += result.broken
+        for kind, tables in result.tables.items():
             self._rows(kind, tables)
         for line in result.others:
             self._line(line)
@@ -180,9 +184,11 @@ class _Collector:
             self._take_odd(kind)
         self._assembler.finish()
         rows = {name: rows.table() for name, rows in self._assembler.rows.items()}
+        if self._broken:
+            self.problems.damage(self._name, -1, f"{self._broken:,} events are cut or damaged")
         if self._assembler.sql.unreadable_plans:
             count = self._assembler.sql.unreadable_plans
-            self.problems.note("", -1, f"{count} SQL plans could not be read")
+            self.problems.note(self._name, -1, f"{count} SQL plans could not be read")
         sql = sql_tables(self._assembler.sql, rows["jobs"], rows["stages"], rows["accumulators"])
         environment = [(s, k, v) for (s, k), v in self._assembler.environment.items()]
         tasks = _concat(self._tasks, schemas.TASKS)
@@ -236,11 +242,12 @@ class _Collector:
     def _line(self, line: bytes) -> None:
         name = ev.event_name(line)
         if name is None:
-            self._bad += 1
+            meant = line.lstrip().startswith(b"{") or b'{"Event"' in line
+            self._bad_line(meant and ev.decode(line, dict) is None)
         elif kind := _ODD_KINDS.get(name):
             event = ev.decode(line, dict)
             if event is None:
-                self._bad += 1
+                self._bad_line(lost=True)
                 return
             self._odd[kind].append(event)
             if len(self._odd[kind]) >= _ODD_BATCH:
@@ -249,11 +256,16 @@ class _Collector:
             known = ev.EVENTS.get(name)
             event = ev.decode(line, known or ev.Event)
             if event is None:
-                self._bad += 1
+                self._bad_line(lost=True)
                 return
             self._events[name] += 1
             if known:
                 self._assembler.add(event)
+
+    def _bad_line(self, lost: bool) -> None:
+        """No event: one that was meant to be is lost; noise between the events is no loss."""
+        self._bad += 1
+        self._broken += lost
 
     def _take_odd(self, kind: str) -> None:
         if self._odd[kind]:

@@ -26,6 +26,7 @@ __all__ = [
     "STREAMING_QUERIES",
     "TASKS",
     "TASK_METRICS",
+    "TASK_METRIC_ALIASES",
     "TASK_PEAKS",
     "UNPERSISTS",
     "unit_of",
@@ -50,6 +51,19 @@ def _schema(*fields: tuple[str, pa.DataType]) -> pa.Schema:
     return pa.schema(described)
 
 
+_READ = "Shuffle Read Metrics"
+_PUSH = {
+    "corrupt_chunks": "Corrupt Merged Block Chunks",
+    "fetch_fallbacks": "Merged Fetch Fallback Count",
+    "remote_blocks": "Merged Remote Blocks Fetched",
+    "local_blocks": "Merged Local Blocks Fetched",
+    "remote_chunks": "Merged Remote Chunks Fetched",
+    "local_chunks": "Merged Local Chunks Fetched",
+    "remote_read_bytes": "Merged Remote Bytes Read",
+    "local_read_bytes": "Merged Local Bytes Read",
+    "remote_requests_ms": "Merged Remote Requests Duration",
+}
+
 # Column -> where it stands in "Task Metrics". What an older Spark does not have is 0, as in Spark
 # itself.
 TASK_METRICS: dict[str, tuple[str, ...]] = {
@@ -69,31 +83,27 @@ TASK_METRICS: dict[str, tuple[str, ...]] = {
     "input_records": ("Input Metrics", "Records Read"),
     "output_bytes": ("Output Metrics", "Bytes Written"),
     "output_records": ("Output Metrics", "Records Written"),
-    "shuffle_remote_read_bytes": ("Shuffle Read Metrics", "Remote Bytes Read"),
-    "shuffle_local_read_bytes": ("Shuffle Read Metrics", "Local Bytes Read"),
-    "shuffle_remote_to_disk_bytes": ("Shuffle Read Metrics", "Remote Bytes Read To Disk"),
-    "shuffle_read_records": ("Shuffle Read Metrics", "Total Records Read"),
-    "shuffle_remote_blocks": ("Shuffle Read Metrics", "Remote Blocks Fetched"),
-    "shuffle_local_blocks": ("Shuffle Read Metrics", "Local Blocks Fetched"),
-    "fetch_wait_ms": ("Shuffle Read Metrics", "Fetch Wait Time"),
-    "shuffle_remote_requests_ms": ("Shuffle Read Metrics", "Remote Requests Duration"),
-    **{
-        f"push_{name}": ("Shuffle Read Metrics", "Push Based Shuffle", json)
-        for name, json in {
-            "corrupt_chunks": "Corrupt Merged Block Chunks",
-            "fetch_fallbacks": "Merged Fetch Fallback Count",
-            "remote_blocks": "Merged Remote Blocks Fetched",
-            "local_blocks": "Merged Local Blocks Fetched",
-            "remote_chunks": "Merged Remote Chunks Fetched",
-            "local_chunks": "Merged Local Chunks Fetched",
-            "remote_read_bytes": "Merged Remote Bytes Read",
-            "local_read_bytes": "Merged Local Bytes Read",
-            "remote_requests_ms": "Merged Remote Requests Duration",
-        }.items()
-    },
+    "shuffle_remote_read_bytes": (_READ, "Remote Bytes Read"),
+    "shuffle_local_read_bytes": (_READ, "Local Bytes Read"),
+    "shuffle_remote_to_disk_bytes": (_READ, "Remote Bytes Read To Disk"),
+    "shuffle_read_records": (_READ, "Total Records Read"),
+    "shuffle_remote_blocks": (_READ, "Remote Blocks Fetched"),
+    "shuffle_local_blocks": (_READ, "Local Blocks Fetched"),
+    "fetch_wait_ms": (_READ, "Fetch Wait Time"),
+    "shuffle_remote_requests_ms": (_READ, "Remote Requests Duration"),
+    **{f"push_{name}": (_READ, "Push Based Shuffle", json) for name, json in _PUSH.items()},
     "shuffle_write_bytes": ("Shuffle Write Metrics", "Shuffle Bytes Written"),
     "shuffle_write_records": ("Shuffle Write Metrics", "Shuffle Records Written"),
     "shuffle_write_ns": ("Shuffle Write Metrics", "Shuffle Write Time"),
+}
+
+# Where else a metric may stand: Spark's JsonProtocol writes one name and reads another.
+TASK_METRIC_ALIASES: dict[str, tuple[str, ...]] = {
+    f"push_{name}": (
+        *(_READ, "Shuffle Push Read Metrics"),
+        "Merged Fallback Count" if name == "fetch_fallbacks" else json,
+    )
+    for name, json in _PUSH.items()
 }
 
 # Column -> its name in Spark's ExecutorMetrics: peaks that the executor saw while the task ran.

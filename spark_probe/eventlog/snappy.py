@@ -28,12 +28,14 @@ _XERIAL_HEADER = 16
 # larger than this is not a length but damage.
 _MAX_BLOCK = 64 << 20
 _RESYNC = 4 << 20
+# What a block that is full starts with: its length, 32 KiB where nothing else is configured.
+_DEFAULT_START = b"\x80\x80\x02"
 _CODEC = pa.Codec("snappy")
 
 
 def xerial(src: ByteSource, file: str, problems: Problems) -> Iterator[bytes | None]:
     """Decode the xerial framing; after a bad block go on at the next that decodes."""
-    usual = b""  # the length prefix of a full block: what the next whole block starts with, too
+    usual = _DEFAULT_START
     while head := src.peek(_XERIAL_HEADER):
         if head.startswith(XERIAL_MAGIC):
             src.advance(len(head))
