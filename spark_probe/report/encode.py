@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Block", "Delta", "Text", "pack"]
+__all__ = ["Block", "Delta", "Text", "pack", "pack_bytes"]
 
 Array = npt.NDArray[Any]
 
@@ -67,8 +67,12 @@ def pack(columns: Mapping[str, Array | Delta | Text]) -> Block:
         entry, raw = _column(column)
         layout.append({"name": name, **entry})
         parts.append(raw)
-    packed = zlib.compress(b"".join(parts), 6)
-    return Block(layout, base64.b64encode(packed).decode("ascii"))
+    return pack_bytes(b"".join(parts), layout)
+
+
+def pack_bytes(raw: bytes, layout: list[dict[str, Any]] | None = None) -> Block:
+    """A block of any bytes."""
+    return Block(layout or [], base64.b64encode(zlib.compress(raw, 6)).decode("ascii"))
 
 
 def _column(column: Array | Delta | Text) -> tuple[dict[str, Any], bytes]:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from spark_probe import tables
 from spark_probe.calltree import Tree, build_tree
 from spark_probe.report.categories import Categories, load_categories
 from spark_probe.report.encode import Block, Text, pack
@@ -15,19 +16,8 @@ from spark_probe.report.page import assemble
 
 __all__ = ["FRAME_TYPES", "GraphColumns", "flamegraph_html", "named_frames"]
 
-FRAME_TYPES = (
-    "jit",
-    "inlined",
-    "c1",
-    "interpreted",
-    "native",
-    "cpp",
-    "kernel",
-    "class",
-    "python",
-    "kind",
-)
-UNITS = {"cpu": "ns", "wall": "ns", "alloc": "bytes", "lock": "ns", "method": "ns", "python": "ns"}
+# "kind" is the page's own: the outermost frame of threads that are no task's, such as [gc].
+FRAME_TYPES = (*tables.FRAME_TYPES, "kind")
 
 
 class GraphColumns(Protocol):
@@ -79,7 +69,7 @@ def flamegraph_html(
         "title": title,
         "subtitle": subtitle,
         "event": event,
-        "unit": unit or UNITS.get(event, "samples"),
+        "unit": unit or tables.EVENT_UNITS.get(event, "samples"),
         "frame_types": FRAME_TYPES,
         "categories": list(zip(rules.keys, rules.labels, strict=True)),
     }
@@ -106,15 +96,19 @@ def named_frames(
     used: npt.NDArray[Any],
     weight: npt.NDArray[np.float64],
 ) -> tuple[npt.NDArray[np.int64], list[str], list[str]]:
-    """Frames of one name made one: a method is the same, compiled or not.
+    """Frames of one name and class made one: a method is the same, compiled or not.
 
     ``used`` and ``weight``: the frame and weight of each node, to choose the type that a name mostly
     has. Returns the new id of each given frame, and the names (sorted) and types of the new ones. The
     ids are ranks of names, so trees made with them have their siblings in alphabetical order.
     """
-    # A damaged name may hold what UTF-8 cannot.
-    clean = [name.encode("utf-8", "replace").decode() for name in names]
-    unique, ids = np.unique(np.array(clean, dtype=object), return_inverse=True)
+    # A damaged name may hold what UTF-8 cannot. A method and a class of one name are two frames.
+    keys = np.empty(len(names), dtype=object)
+    keys[:] = [
+        f"{name}\0{tables.class_of(kind)}".encode("utf-8", "replace").decode()
+        for name, kind in zip(names, types, strict=True)
+    ]
+    unique, ids = np.unique(keys, return_inverse=True)
     order = {kind: i for i, kind in enumerate(FRAME_TYPES)}
     codes = np.array([order.get(kind, len(FRAME_TYPES) - 1) for kind in types], dtype=np.int64)
     width = len(FRAME_TYPES)
@@ -125,7 +119,8 @@ def named_frames(
     votes += np.bincount(cell, minlength=votes.size) * 1e-9
     votes += np.bincount(cell[used[valid]], weights=weight[valid], minlength=votes.size)
     best = votes.reshape(-1, width).argmax(axis=1) if unique.size else np.zeros(0, dtype=np.int64)
-    return ids.astype(np.int64), unique.tolist(), [FRAME_TYPES[i] for i in best]
+    labels = [key.rpartition("\0")[0] for key in unique.tolist()]
+    return ids.astype(np.int64), labels, [FRAME_TYPES[i] for i in best]
 
 
 def frame_block(names: Sequence[str], types: Sequence[str], rules: Categories) -> Block:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-from spark_probe.report.encode import Block
+from spark_probe.report.encode import Block, pack_bytes
 
 __all__ = ["assemble", "bundle"]
 
@@ -36,7 +36,6 @@ _PAGE = """<!doctype html>
 <body>
 <div id="page"></div>
 <noscript>This page draws its graphs with JavaScript, which is switched off.</noscript>
-<script type="application/json" id="document">{document}</script>
 {blocks}
 <script type="module">{script}</script>
 </body>
@@ -98,22 +97,16 @@ def _parts() -> tuple[str, str, str]:
     return script, style, policy
 
 
-def _json(value: Any) -> str:
-    """JSON that cannot end the script element it stands in."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    # A lone surrogate (a damaged name) cannot be written as UTF-8.
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def assemble(document: Mapping[str, Any], blocks: Mapping[str, Block]) -> str:
     """The page of a document and its data blocks.
 
-    ``document`` must be JSON and have a ``title``; the blocks' layouts are added to it as ``blocks``.
+    ``document`` must be JSON and have a ``title``; the blocks' layouts are added to it as ``blocks``. It is
+    a block itself, so that of what a job named only the title stands in the page as text.
     """
     script, style, policy = _parts()
     layouts = {name: block.layout for name, block in blocks.items()}
+    text = json.dumps({**document, "blocks": layouts}, separators=(",", ":"), allow_nan=False)
+    blocks = {"document": pack_bytes(text.encode()), **blocks}
     data = "\n".join(
         f'<script type="application/octet-stream" id="block-{name}">{block.data}</script>'
         for name, block in blocks.items()
@@ -122,7 +115,6 @@ def assemble(document: Mapping[str, Any], blocks: Mapping[str, Block]) -> str:
         policy=html.escape(policy, quote=True),
         title=html.escape(str(document["title"]).encode("utf-8", "replace").decode()),
         style=style,
-        document=_json({**document, "blocks": layouts}),
         blocks=data,
         script=script,
     )

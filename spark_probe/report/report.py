@@ -12,12 +12,13 @@ import pyarrow as pa
 from spark_probe.report.categories import Categories, load_categories
 from spark_probe.report.encode import Delta, pack
 from spark_probe.report.findings import finding_rows
-from spark_probe.report.flamepage import FRAME_TYPES, UNITS, frame_block, integers, tree_columns
+from spark_probe.report.flamepage import FRAME_TYPES, frame_block, integers, tree_columns
 from spark_probe.report.page import assemble
 from spark_probe.report.samples import Samples, collect
 from spark_probe.report.source import RunTables, tables_of, task_table
 from spark_probe.report.stages import METRICS, QUANTILES, Stages, collect_stages, collect_tasks
 from spark_probe.report.timeline import coverage, dumps_of, timeline, triggers_of
+from spark_probe.tables import EVENT_UNITS
 
 __all__ = ["report_html"]
 
@@ -56,7 +57,7 @@ def report_html(profile: Any, *, categories: Categories | None = None) -> str:
         "run": _run_facts(run),
         "frame_types": FRAME_TYPES,
         "categories": list(zip(rules.keys, rules.labels, strict=True)),
-        "events": [{"key": e, "unit": UNITS.get(e, "samples")} for e in events],
+        "events": [{"key": e, "unit": EVENT_UNITS.get(e, "samples")} for e in events],
         "event_names": samples.event_names,
         "state_names": samples.state_names,
         "buckets": {"origin_ms": samples.origin_ms, "width_ms": samples.bucket_ms},
@@ -74,7 +75,7 @@ def report_html(profile: Any, *, categories: Categories | None = None) -> str:
         "triggers": triggers_of(run, stages),
         "dumps": dumps_of(run, stages),
         "findings": finding_rows(run.findings, stages),
-        "notes": [*run.notes, *listed.notes, *samples.notes],
+        "notes": [*run.notes, *stages.notes, *listed.notes, *samples.notes],
     }
     return assemble(document, blocks)
 

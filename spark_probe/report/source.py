@@ -9,26 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_probe.tables import TABLES
+
 __all__ = ["RunTables", "tables_of", "task_table"]
 
-_SAMPLE = pa.schema(
-    [
-        ("stage_id", pa.int32()),
-        ("stage_attempt", pa.int32()),
-        ("task_id", pa.int64()),
-        ("kind", pa.string()),
-        ("event", pa.string()),
-        ("state", pa.string()),
-        ("bucket_ms", pa.int64()),
-        ("stack_hash", pa.int64()),
-        ("samples", pa.int64()),
-        ("value", pa.int64()),
-    ]
-)
-_STACK = pa.schema([("stack_hash", pa.int64()), ("frames", pa.list_(pa.int32()))])
-_FRAME = pa.schema(
-    [("id", pa.int32()), ("name", pa.string()), ("type", pa.string()), ("line", pa.int32())]
-)
 # Columns of the task table that the report reads: those of an event log's tasks.
 _TASK = pa.schema(
     [
@@ -79,9 +63,9 @@ class RunTables:
 
     run: Mapping[str, Any] = field(default_factory=dict)
     executors: Sequence[Mapping[str, Any]] = ()
-    samples: pa.Table = field(default_factory=_SAMPLE.empty_table)
-    stacks: pa.Table = field(default_factory=_STACK.empty_table)
-    frames: pa.Table = field(default_factory=_FRAME.empty_table)
+    samples: pa.Table = field(default_factory=TABLES["sample"].empty_table)
+    stacks: pa.Table = field(default_factory=TABLES["stack"].empty_table)
+    frames: pa.Table = field(default_factory=TABLES["frame"].empty_table)
     tasks: pa.Table | None = None
     triggers: pa.Table | None = None
     dumps: pa.Table | None = None

@@ -1,11 +1,13 @@
 """The stages of a report: one entry a stage attempt, or one for many where a run has too many.
 
-A job that runs for days submits the same stage thousands of times. From ``FOLD_OVER`` stage attempts on,
-those of one name and call site become one entry, whose tasks and samples are those of all of them.
+A job that runs for days submits the same stage thousands of times. Over ``FOLD_OVER`` stage attempts, those
+of one call site and plan become one entry, whose tasks and samples are those of all of them; where that
+still leaves more than ``FOLD_WIDER_OVER``, those whose names differ only in their numbers do.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +24,7 @@ __all__ = ["Stages", "TaskRows", "collect_stages", "collect_tasks"]
 Ints = npt.NDArray[np.int64]
 
 FOLD_OVER = 400
+FOLD_WIDER_OVER = 1_500
 TASK_BUDGET = 120_000
 TEXT_LIMIT = 2_000  # characters of one call site, description or plan node
 NODE_LIMIT = 24
@@ -47,6 +50,7 @@ METRICS = (
     ("Peak memory", "peak_memory_bytes", "bytes"),
 )
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+_DIGITS = re.compile(r"\d+")
 _STATUSES = ("success", "failed", "killed", "running")
 
 
@@ -55,6 +59,7 @@ class Stages:
     """``entries``: what the page shows of each; ``of(ids, attempts)``: the entry of each pair (-1)."""
 
     entries: list[dict[str, Any]]
+    notes: list[str]
     keys: Ints
     index: Ints
 
@@ -114,8 +119,8 @@ def collect_stages(run: RunTables, tasks: pa.Table, *, fold_over: int = FOLD_OVE
             pairs |= set(zip(distinct["stage_id"], distinct["stage_attempt"], strict=True))
     outside = {pair for pair in pairs if pair[0] is None or pair[0] < 0}
     ordered = sorted(pairs - outside)
-    fold = len(ordered) > fold_over
     plan = _plan_nodes(run)
+    same = _alike(ordered, rows, plan, fold_over)
     entries: list[dict[str, Any]] = []
     seen: dict[Any, int] = {}
     index: list[int] = []
@@ -123,18 +128,24 @@ def collect_stages(run: RunTables, tasks: pa.Table, *, fold_over: int = FOLD_OVE
         row = rows.get(pair, {})
         name = clip(row.get("name")) or f"stage {pair[0]}"
         details = clip(row.get("details"))
-        same = (name, details) if fold and row else pair
-        if same in seen:
-            entry = entries[seen[same]]
+        like = same[pair]
+        if like in seen:
+            entry = entries[seen[like]]
             entry["folded"] += 1
             entry["submitted_ms"] = _least(entry["submitted_ms"], row.get("submitted_ms"))
             entry["completed_ms"] = _most(entry["completed_ms"], row.get("completed_ms"))
             entry["busy_ms"] += _span(row)
             entry["jobs"] = sorted({*entry["jobs"], *(row.get("job_ids") or [])})[:50]
         else:
-            seen[same] = len(entries)
+            seen[like] = len(entries)
             entries.append(_entry(pair, name, details, row, plan.get(pair, [])))
-        index.append(seen[same])
+        index.append(seen[like])
+    notes = []
+    if len(entries) < len(ordered):
+        notes.append(
+            f"{len(ordered):,} stage attempts are shown as {len(entries):,} stages: those of one call "
+            "site and plan are one."
+        )
     if outside:
         entries.append(_entry((-1, 0), "Outside tasks", "", {}, []))
     keys = [_key(np.array([a]), np.array([b]))[0] for a, b in ordered]
@@ -143,8 +154,34 @@ def collect_stages(run: RunTables, tasks: pa.Table, *, fold_over: int = FOLD_OVE
         index.append(len(entries) - 1)
     order = np.argsort(np.array(keys, dtype=np.int64))
     return Stages(
-        entries, np.array(keys, dtype=np.int64)[order], np.array(index, dtype=np.int64)[order]
+        entries,
+        notes,
+        np.array(keys, dtype=np.int64)[order],
+        np.array(index, dtype=np.int64)[order],
     )
+
+
+def _alike(
+    pairs: list[tuple[int, int]],
+    rows: dict[tuple[int, int], dict[str, Any]],
+    plan: dict[tuple[int, int], list[list[str]]],
+    fold_over: int,
+) -> dict[tuple[int, int], Any]:
+    """What each stage attempt is told from others by: see the module."""
+    if len(pairs) <= fold_over:
+        return {pair: pair for pair in pairs}
+
+    def key(pair: tuple[int, int]) -> Any:
+        row = rows.get(pair)
+        if row is None:
+            return pair
+        nodes = tuple(_DIGITS.sub("", name) for name, _ in plan.get(pair, []))
+        return row.get("name"), row.get("details"), nodes
+
+    same = {pair: key(pair) for pair in pairs}
+    if len(set(same.values())) > FOLD_WIDER_OVER:
+        same = {pair: _DIGITS.sub("", str(rows.get(pair, {}).get("name"))) for pair in pairs}
+    return same
 
 
 def _least(a: int | None, b: int | None) -> int | None:

@@ -16,7 +16,7 @@ export function categoryBar(categories, values, { labels = false } = {}) {
     ),
   );
   if (!labels) return bar;
-  const ranked = parts.toSorted((a, b) => b.value - a.value);
+  const ranked = [...parts].sort((a, b) => b.value - a.value);
   return h(
     "div",
     {},

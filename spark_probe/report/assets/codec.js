@@ -63,9 +63,18 @@ export function decodeColumns(bytes, layout) {
   return columns;
 }
 
-/** Reads the page's block `id`: its layout stands in the document's JSON, its bytes in a script element. */
-export async function readBlock(id, layout, root = document) {
-  const element = root.getElementById(`block-${id}`);
+function blockText(id) {
+  const element = document.getElementById(`block-${id}`);
   if (!element) throw new Error(`data block ${id} is missing from the page`);
-  return decodeColumns(await inflate(element.textContent.trim()), layout);
+  return element.textContent.trim();
+}
+
+/** The columns of the page's block `id`, whose layout stands in the document. */
+export async function readBlock(id, layout) {
+  return decodeColumns(await inflate(blockText(id)), layout);
+}
+
+/** The page's document: what report.py and flamepage.py put together. */
+export async function readDocument() {
+  return JSON.parse(new TextDecoder().decode(await inflate(blockText("document"))));
 }

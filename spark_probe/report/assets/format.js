@@ -34,11 +34,11 @@ export const formatBytes = (value) => stepped(value, BYTE_STEPS, "B");
 export function formatMs(ms) {
   if (ms === null || ms === undefined) return "–";
   if (Math.abs(ms) < 1000) return `${Math.round(ms)} ms`;
-  const s = ms / 1000;
-  if (s < 60) return `${digits(s)} s`;
-  const minutes = Math.floor(s / 60);
+  if (Math.abs(ms) < 59_950) return `${digits(ms / 1000)} s`;
+  const seconds = Math.round(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
   const two = (n) => String(n).padStart(2, "0");
-  if (minutes < 60) return `${minutes} min ${two(Math.floor(s % 60))} s`;
+  if (minutes < 60) return `${minutes} min ${two(seconds % 60)} s`;
   return `${Math.floor(minutes / 60)} h ${two(minutes % 60)} min`;
 }
 

@@ -10,7 +10,7 @@ const MAX_ROWS = { jobs: 5, stages: 9, executors: 6 };
 /** Puts intervals into as few rows as they fit, at most `most`; the last row takes what is left. */
 export function packRows(items, most) {
   const ends = [];
-  for (const item of items.toSorted((a, b) => a.from - b.from || b.to - a.to)) {
+  for (const item of [...items].sort((a, b) => a.from - b.from || b.to - a.to)) {
     let row = ends.findIndex((end) => end <= item.from);
     if (row < 0) row = ends.length < most ? ends.length : most - 1;
     ends[row] = Math.max(ends[row] ?? 0, item.to);

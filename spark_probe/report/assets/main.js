@@ -1,12 +1,13 @@
 // The page's entry: reads the document, decodes its data and shows what it is.
+import { readDocument } from "./codec.js";
 import { h } from "./dom.js";
 import { showFlamegraph } from "./flamepage.js";
 import { showReport } from "./report.js";
 
 async function start() {
-  const doc = JSON.parse(document.getElementById("document").textContent);
   const root = document.getElementById("page");
   try {
+    const doc = await readDocument();
     if (doc.kind === "flamegraph") await showFlamegraph(root, doc);
     else await showReport(root, doc);
     document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -261,7 +261,8 @@ export class GraphPanel {
     if (!this.shown) return;
     const weight = this.weight();
     const from = this.main.zoomed;
-    const sum = matchedTotal(this.shown, this.matched, from, weight);
+    // Of the whole view the filtered graph knows the sum, whichever way round it is drawn.
+    const sum = matchedTotal(from || state.view === "sandwich" ? this.shown : this.filtered(), this.matched, from, weight);
     const view = this.shown.totals[weight][from];
     this.result.textContent = `matched ${formatValue(sum, this.input.units[weight])} · ${formatPercent(sum, view)} of view`;
     this.result.dataset.value = sum;
@@ -452,6 +453,8 @@ export class GraphPanel {
       for (let i = 1; i < this.shown.n; i++) used.add(this.main.categoryOf(i));
       replace(this.legend, [...used].sort((x, y) => x - y).map((c) => item(categoryColour(this.categoryKeys[c], dark), this.options.categories[c][1])));
     } else replace(this.legend);
+    const cut = (this.callers.element.hidden ? this.shown : this.callersGraph).cut;
+    if (cut) this.legend.append(`Callers of what takes under ${100 * cut} % are not unfolded; filter or focus to see them.`);
   }
 
   export() {

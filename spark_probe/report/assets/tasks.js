@@ -18,7 +18,7 @@ export function tasksOf(tasks, stages) {
  */
 export function splitTasks(tasks, rows) {
   const finished = rows.filter((row) => tasks.status[row] !== 3);
-  const order = finished.toSorted((a, b) => tasks.duration_ms[a] - tasks.duration_ms[b]);
+  const order = [...finished].sort((a, b) => tasks.duration_ms[a] - tasks.duration_ms[b]);
   const at = (q) => (order.length ? tasks.duration_ms[order[Math.min(order.length - 1, Math.floor(q * order.length))]] : 0);
   const [low, median, high] = [at(0.25), at(0.5), at(0.75)];
   let stragglers = order.filter((row) => tasks.duration_ms[row] >= 1.5 * high && tasks.duration_ms[row] > high);
@@ -62,7 +62,7 @@ export class TaskStrip {
   show(rows, selected) {
     this.rows = rows;
     this.selected = selected;
-    const order = rows.toSorted((a, b) => this.tasks.duration_ms[b] - this.tasks.duration_ms[a]).slice(0, 3);
+    const order = [...rows].sort((a, b) => this.tasks.duration_ms[b] - this.tasks.duration_ms[a]).slice(0, 3);
     this.slowest.replaceChildren(
       h("span", { class: "quiet" }, rows.length ? "slowest: " : "no tasks"),
       ...order.map((row) =>

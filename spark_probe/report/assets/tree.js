@@ -128,10 +128,9 @@ export class TreeBuilder {
     const n = this.n;
     const parent = this.parent.subarray(0, n);
     const frame = this.frame.subarray(0, n);
-    const order = Int32Array.from({ length: n - 1 }, (_, i) => i + 1).sort((a, b) => frame[b] - frame[a]);
     const first = new Int32Array(n);
     const next = new Int32Array(n);
-    for (const node of order) {
+    for (const node of descending(frame)) {
       next[node] = first[parent[node]];
       first[parent[node]] = node;
     }
@@ -155,6 +154,18 @@ export class TreeBuilder {
     }
     return prune(tree, selfs);
   }
+}
+
+/** The nodes but the root, by descending frame id: a counting sort. */
+function descending(frame) {
+  let most = 0;
+  for (let i = 1; i < frame.length; i++) if (frame[i] > most) most = frame[i];
+  const place = new Int32Array(most + 2);
+  for (let i = 1; i < frame.length; i++) place[most - frame[i] + 1]++;
+  for (let i = 1; i < place.length; i++) place[i] += place[i - 1];
+  const order = new Int32Array(frame.length - 1);
+  for (let i = 1; i < frame.length; i++) order[place[most - frame[i]]++] = i;
+  return order;
 }
 
 /** What to do with a frame, as bits of the `flags` array that has one entry a frame id. */
@@ -198,11 +209,13 @@ export function derive(graph, flags, { focus = false, include = false, recursion
 }
 
 /** Over this many steps, callers of tiny groups are left unexpanded (their sums stay). */
-const REVERSE_BUDGET = 8_000_000;
+const REVERSE_BUDGET = 2_000_000;
+const REVERSE_FLOOR = 1 / 20_000;
 
 /**
  * Callers first: every stack turned over, so that the leaves are at the root.
  * With `from` (a frame id) the stacks end at their outermost call of it: the callers of that frame.
+ * `cut` of the graph is the share below which callers were left unexpanded, 0 where all are there.
  */
 export function reverse(graph, from = -1) {
   const { n, frame, parent, depth, selfs, totals } = graph;
@@ -219,22 +232,24 @@ export function reverse(graph, from = -1) {
   let steps = 0;
   for (const start of starts) steps += depth[start];
   const whole = totals.reduce((sum, total) => sum + total[0], 0);
-  const floor = steps > REVERSE_BUDGET ? whole / 20_000 : 0;
+  const floor = steps > REVERSE_BUDGET ? whole * REVERSE_FLOOR : 0;
 
   const builder = new TreeBuilder(selfs.length, 1 << Math.max(4, Math.ceil(Math.log2(starts.length + 1))));
   let cursors = Int32Array.from(starts);
   let origin = Int32Array.from(starts);
   let at = new Int32Array(starts.length);
   while (cursors.length) {
-    const reach = new Map();
+    const before = builder.n; // every node of this level is a new one
     for (let i = 0; i < cursors.length; i++) {
       at[i] = builder.child(at[i], frame[cursors[i]]);
       cursors[i] = parent[cursors[i]];
-      if (floor) reach.set(at[i], (reach.get(at[i]) ?? 0) + weights.reduce((sum, w) => sum + w[origin[i]], 0));
     }
+    const reach = new Float64Array(floor ? builder.n - before : 0);
+    if (floor) for (let i = 0; i < at.length; i++) for (const weight of weights) reach[at[i] - before] += weight[origin[i]];
     let kept = 0;
     for (let i = 0; i < cursors.length; i++) {
-      if (cursors[i] > 0 && (!floor || reach.get(at[i]) >= floor)) {
+      // A stack that goes on alone below the floor ends here; its weight stays at this frame.
+      if (cursors[i] > 0 && (!floor || reach[at[i] - before] >= floor)) {
         cursors[kept] = cursors[i];
         origin[kept] = origin[i];
         at[kept++] = at[i];
@@ -244,7 +259,7 @@ export function reverse(graph, from = -1) {
     origin = origin.subarray(0, kept);
     at = at.subarray(0, kept);
   }
-  return builder.finish();
+  return Object.assign(builder.finish(), { cut: floor ? REVERSE_FLOOR : 0 });
 }
 
 /** One row a frame: self and total of each weight; a recursive frame counts a sample once. */
