@@ -1,0 +1,135 @@
+package io.sparkprobe;
+
+import com.sun.management.GarbageCollectionNotificationInfo;
+import com.sun.management.GcInfo;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryUsage;
+import java.util.Map;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.management.ListenerNotFoundException;
+import javax.management.Notification;
+import javax.management.NotificationEmitter;
+import javax.management.NotificationListener;
+import javax.management.openmbean.CompositeData;
+
+/**
+ * This JVM's collections, from its own notifications: no flag, no restart. Concurrent cycles come as such and are told
+ * apart from pauses. The JVM gives whole milliseconds.
+ */
+final class GcWatch implements NotificationListener {
+    /** At this many collections between two flushes the oldest are dropped. */
+    private static final int BOUND = 20_000;
+
+    /** One collection or concurrent cycle. */
+    static final class Collection {
+        final long startMs;
+        final long startNs;
+        final long durationNs;
+        final boolean pause;
+        final String collector;
+        final String action;
+        final String cause;
+        final long heapBeforeBytes;
+        final long heapAfterBytes;
+        final long heapMaxBytes;
+
+        Collection(long startMs, long startNs, long durationNs, boolean pause, String collector, String action,
+                   String cause, long heapBeforeBytes, long heapAfterBytes, long heapMaxBytes) {
+            this.startMs = startMs;
+            this.startNs = startNs;
+            this.durationNs = durationNs;
+            this.pause = pause;
+            this.collector = collector;
+            this.action = action;
+            this.cause = cause;
+            this.heapBeforeBytes = heapBeforeBytes;
+            this.heapAfterBytes = heapAfterBytes;
+            this.heapMaxBytes = heapMaxBytes;
+        }
+    }
+
+    private final ConcurrentLinkedQueue<Collection> collections = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger waiting = new AtomicInteger();
+    private volatile long heapAfterBytes = -1;
+
+    void start() {
+        for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) {
+            if (bean instanceof NotificationEmitter) {
+                ((NotificationEmitter) bean).addNotificationListener(this, null, null);
+            }
+        }
+    }
+
+    void stop() {
+        for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) {
+            if (bean instanceof NotificationEmitter) {
+                try {
+                    ((NotificationEmitter) bean).removeNotificationListener(this);
+                } catch (ListenerNotFoundException e) {
+                    // It was never added to this one.
+                    continue;
+                }
+            }
+        }
+    }
+
+    /** Heap used after the last collection, or -1 before the first. */
+    long heapAfterBytes() {
+        return heapAfterBytes;
+    }
+
+    /** Moves what came since the last call into the flush's tables. */
+    void drainTo(Tables tables) {
+        for (Collection c = collections.poll(); c != null; c = collections.poll()) {
+            waiting.decrementAndGet();
+            tables.addGc(c.startMs, c.startNs, c.durationNs, c.pause, c.collector, c.action, c.cause,
+                    c.heapBeforeBytes, c.heapAfterBytes, c.heapMaxBytes);
+        }
+    }
+
+    @Override
+    public void handleNotification(Notification notification, Object handback) {
+        try {
+            if (GarbageCollectionNotificationInfo.GARBAGE_COLLECTION_NOTIFICATION.equals(notification.getType())) {
+                add(GarbageCollectionNotificationInfo.from((CompositeData) notification.getUserData()));
+            }
+        } catch (RuntimeException e) {
+            // A collection that cannot be read is not worth a word in the JVM's notification thread.
+            waiting.get();
+        }
+    }
+
+    private void add(GarbageCollectionNotificationInfo info) {
+        GcInfo gc = info.getGcInfo();
+        long agoMs = ManagementFactory.getRuntimeMXBean().getUptime() - gc.getStartTime();
+        heapAfterBytes = heap(gc.getMemoryUsageAfterGc());
+        collections.add(new Collection(System.currentTimeMillis() - agoMs, System.nanoTime() - agoMs * 1_000_000,
+                gc.getDuration() * 1_000_000, isPause(info.getGcName(), info.getGcCause()), info.getGcName(),
+                info.getGcAction(), info.getGcCause(), heap(gc.getMemoryUsageBeforeGc()), heapAfterBytes,
+                Runtime.getRuntime().maxMemory()));
+        if (waiting.incrementAndGet() > BOUND && collections.poll() != null) {
+            waiting.decrementAndGet();
+        }
+    }
+
+    /**
+     * ZGC and Shenandoah have a bean for cycles beside one for pauses; CMS reports a concurrent cycle with the cause
+     * "No GC". All else stops the application.
+     */
+    static boolean isPause(String collector, String cause) {
+        return !collector.endsWith("Cycles") && !(collector.equals("ConcurrentMarkSweep") && cause.equals("No GC"));
+    }
+
+    private static long heap(Map<String, MemoryUsage> pools) {
+        long used = 0;
+        for (Map.Entry<String, MemoryUsage> pool : pools.entrySet()) {
+            String name = pool.getKey();
+            if (!name.contains("Metaspace") && !name.contains("Code") && !name.contains("Class Space")) {
+                used += pool.getValue().getUsed();
+            }
+        }
+        return used;
+    }
+}

@@ -1,0 +1,62 @@
+package io.sparkprobe;
+
+import java.io.IOException;
+import java.util.Map;
+import org.apache.spark.api.java.JavaSparkContext;
+
+/** What Python calls on the driver, through py4j: JDK types only. */
+public final class ProbeControl {
+    private static final long STOP_MS = 15_000;
+
+    private final DriverProbe driver;
+
+    private ProbeControl(DriverProbe driver) {
+        this.driver = driver;
+    }
+
+    /** The control of the probe that is on in this driver, or null. */
+    public static ProbeControl current() {
+        DriverProbe driver = DriverProbe.current();
+        return driver == null ? null : new ProbeControl(driver);
+    }
+
+    /**
+     * Starts the driver half in a session that is running; executors are another matter.
+     *
+     * @throws IllegalArgumentException names the key, the value, and what the key takes
+     */
+    public static ProbeControl start(JavaSparkContext sc, Map<String, String> conf) {
+        DriverProbe driver = DriverProbe.start(sc.sc(), ProbeConf.of(conf), true);
+        driver.open();
+        return new ProbeControl(driver);
+    }
+
+    /** Each executor's last status, by executor id. */
+    public String statusJson() {
+        return Json.of(driver.statuses());
+    }
+
+    /** Has each live executor flush: {@code {"flushed": [...], "late": [...]}}. */
+    public String flushJson(long timeoutMs) throws InterruptedException {
+        return Json.of(driver.flush(timeoutMs));
+    }
+
+    /** The run folder's URI. */
+    public String runFolder() throws IOException {
+        return driver.runFolder();
+    }
+
+    /** Every option with its value. */
+    public String confJson() {
+        return Json.of(driver.conf().resolved());
+    }
+
+    /** Ends the driver half; this JVM's own recording first, so that its last flush is in the folder. */
+    public void stop() {
+        ExecutorProbe own = ExecutorProbe.current();
+        if (own != null) {
+            own.stop(STOP_MS);
+        }
+        driver.stop(false, STOP_MS);
+    }
+}
