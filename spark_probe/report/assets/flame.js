@@ -6,6 +6,7 @@ import { shortName } from "./format.js";
 const ROW = 18;
 const NARROW_PX = 0.4; // frames below this are drawn merged; sums never are
 const LABEL_PX = 28;
+const TRUNK = 0.97; // share of the view that makes a frame part of the trunk
 const FONT = '11.5px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
 export class FlameCanvas {
@@ -63,6 +64,7 @@ export class FlameCanvas {
 
   layout() {
     if (!this.graph) return;
+    this.hideTip(); // its percents are of another view
     this.measure();
     const { graph, zoomed } = this;
     let deepest = graph.depth[zoomed];
@@ -74,8 +76,22 @@ export class FlameCanvas {
     const limit = this.options.maxHeight();
     this.element.style.height = `${Math.max(ROW * 3, Math.min(this.rows * ROW, limit)) + 2}px`;
     this.measure();
-    this.element.scrollTop = this.inverted ? this.element.scrollHeight : Math.max(0, (graph.depth[zoomed] - 3) * ROW);
+    const skipped = Math.max(0, this.trunkDepth() - 3) * ROW;
+    this.element.scrollTop = this.inverted ? this.rows * ROW - this.element.clientHeight - skipped : skipped;
     this.draw();
+  }
+
+  /** Depth down to which nearly all samples go one way: the view starts there. */
+  trunkDepth() {
+    const { graph, zoomed, weight } = this;
+    const total = graph.totals[weight];
+    let node = zoomed;
+    for (let next = node; next >= 0; ) {
+      node = next;
+      next = this.widestChild(node);
+      if (next >= 0 && total[next] < TRUNK * total[zoomed]) next = -1;
+    }
+    return graph.depth[node];
   }
 
   measure() {

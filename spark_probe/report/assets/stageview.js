@@ -20,7 +20,7 @@ export function selectionOf(page, state) {
   const event = offered.find(({ key }) => key === state.event) ?? offered[0] ?? null;
   const measure = event && COUNTED.has(event.key) && state.m === "n" ? SAMPLES : VALUE;
   const unit = !event ? "" : measure === SAMPLES ? "samples" : event.unit;
-  const row = state.task ? tasks.task_id.findIndex((id) => String(id) === state.task) : -1;
+  const row = state.task ? tasks.task_id.findIndex((id) => String(id) === String(state.task)) : -1;
   const [from, to] = state.t ? state.t.split("-").map(Number) : [null, null];
   return {
     scope,
