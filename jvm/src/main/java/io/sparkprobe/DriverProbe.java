@@ -92,6 +92,11 @@ final class DriverProbe implements Rpc.Handler {
             Path base = RunLocation.base(conf, sc.conf(), hadoop);
             Path root = RunLocation.run(base, appId, attempt.isDefined() ? attempt.get() : null);
             RunFolder folder = RunFolder.open(root, hadoop);
+            // Started again in the same application: a run of its own.
+            for (int n = 2; attached && folder.exists("run.json"); n++) {
+                folder.close();
+                folder = RunFolder.open(root.suffix("." + n), hadoop);
+            }
             folder.createFolder("executors");
             folder.write("run.json", runJson(null));
             opened.complete(folder);
@@ -125,11 +130,10 @@ final class DriverProbe implements Rpc.Handler {
     }
 
     @Override
-    @SuppressWarnings("unchecked")
     public void receive(Map<String, Object> message) {
         String executor = (String) message.get("executor");
         if (Rpc.STATUS.equals(message.get(Rpc.TYPE))) {
-            status(executor, (Map<String, Object>) message.get("status"));
+            status(executor, message);
         } else if (Rpc.FLUSHED.equals(message.get(Rpc.TYPE))) {
             synchronized (this) {
                 Set<String> done = flushed.get((Long) message.get("id"));
@@ -166,6 +170,9 @@ final class DriverProbe implements Rpc.Handler {
                 }
                 context.reply(answer);
             });
+        } else if (Rpc.STATUS.equals(message.get(Rpc.TYPE))) {
+            status(executor, message);
+            context.reply(new HashMap<String, Object>());
         } else {
             context.sendFailure(new IllegalArgumentException("unknown message " + message.get(Rpc.TYPE)));
         }
@@ -187,9 +194,12 @@ final class DriverProbe implements Rpc.Handler {
         }
     }
 
-    private void status(String executor, Map<String, Object> status) {
+    @SuppressWarnings("unchecked")
+    private void status(String executor, Map<String, Object> message) {
+        Map<String, Object> status = (Map<String, Object>) message.get("status");
         synchronized (this) {
             statuses.put(executor, status);
+            notifyAll();
         }
         if ("off".equals(status.get("state"))) {
             logOnce("spark_probe: " + status.get("reason"));
@@ -209,6 +219,26 @@ final class DriverProbe implements Rpc.Handler {
                 failed("the state of executor " + executor + " could not be written", t);
             }
         });
+    }
+
+    /** An executor that the probe could not be brought to. */
+    void executorOff(String executor, String reason) {
+        Map<String, Object> status = new HashMap<>();
+        status.put("executor_id", executor);
+        status.put("state", "off");
+        status.put("reason", reason);
+        status.put("updated_ms", System.currentTimeMillis());
+        status(executor, status);
+    }
+
+    /** Has all executors end their recording, with its last flush; waits for them up to a time limit. */
+    void stopExecutors(long timeoutMs) throws InterruptedException {
+        HashMap<String, Object> message = Rpc.message(Rpc.STOP);
+        message.put("timeout", timeoutMs);
+        synchronized (this) {
+            executors.values().forEach(executor -> executor.send(message));
+        }
+        awaitLeaving(timeoutMs);
     }
 
     /** An executor that went without saying so is lost: what came before its last flush is what remains. */

@@ -27,6 +27,7 @@ final class ExecutorProbe implements Rpc.Handler {
     private static final Logger LOG = LoggerFactory.getLogger(ExecutorProbe.class);
     /** Time for the last flush: what standalone gives, less some for Spark's own end. */
     static final long LAST_FLUSH_MS = 8_000;
+    private static final long LAST_STATUS_MS = 2_000;
     private static final AtomicLong ENDPOINTS = new AtomicLong();
 
     private static ExecutorProbe current;
@@ -172,6 +173,16 @@ final class ExecutorProbe implements Rpc.Handler {
     public void receive(Map<String, Object> message) {
         if (Rpc.FLUSH.equals(message.get(Rpc.TYPE))) {
             flusher.ask((Long) message.get("id"));
+        } else if (Rpc.STOP.equals(message.get(Rpc.TYPE))) {
+            long timeoutMs = (Long) message.get("timeout");
+            // Not on Spark's thread: the last flush is an upload.
+            Thread thread = new Thread(() -> {
+                if (!ExecutorAttachment.detach(timeoutMs)) {
+                    stop(timeoutMs);
+                }
+            }, "spark-probe-stop");
+            thread.setDaemon(true);
+            thread.start();
         }
     }
 
@@ -184,7 +195,8 @@ final class ExecutorProbe implements Rpc.Handler {
         return answer instanceof Map ? (String) ((Map<?, ?>) answer).get("folder") : null;
     }
 
-    void sendStatus(Map<String, Object> figures) {
+    /** @param last waits for the driver to have it: this JVM may end in the next moment */
+    void sendStatus(Map<String, Object> figures, boolean last) {
         HashMap<String, Object> status = new HashMap<>(figures);
         status.put("executor_id", executorId);
         status.put("attached_ms", attachedMs);
@@ -211,7 +223,11 @@ final class ExecutorProbe implements Rpc.Handler {
         HashMap<String, Object> message = Rpc.message(Rpc.STATUS);
         message.put("executor", executorId);
         message.put("status", status);
-        driver.send(message);
+        if (last) {
+            Rpc.ask(driver, message, LAST_STATUS_MS);
+        } else {
+            driver.send(message);
+        }
     }
 
     void sendFlushed(long id) {

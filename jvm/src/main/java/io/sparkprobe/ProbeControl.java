@@ -51,8 +51,14 @@ public final class ProbeControl {
         return Json.of(driver.conf().resolved());
     }
 
-    /** Ends the driver half; this JVM's own recording first, so that its last flush is in the folder. */
+    /** Ends the recording everywhere; executors and this JVM first, so that their last flush is in the folder. */
     public void stop() {
+        try {
+            Attach.stop();
+            driver.stopExecutors(STOP_MS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
         ExecutorProbe own = ExecutorProbe.current();
         if (own != null) {
             own.stop(STOP_MS);

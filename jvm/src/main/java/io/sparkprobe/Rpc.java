@@ -34,6 +34,7 @@ final class Rpc {
     static final String FLUSHED = "flushed";
     // Driver to executor.
     static final String FLUSH = "flush";
+    static final String STOP = "stop";
     static final String STAGE_ENDED = "stageEnded";
 
     private static final ClassTag<Object> ANY = ClassTag$.MODULE$.apply(Object.class);

@@ -86,6 +86,10 @@ final class RunFolder {
         return content;
     }
 
+    boolean exists(String relative) throws IOException {
+        return fs.exists(new Path(root, relative));
+    }
+
     void delete(String relative) throws IOException {
         fs.delete(new Path(root, relative), false);
     }
