@@ -158,7 +158,7 @@ final class Flusher implements Runnable {
             if (last || !answers.isEmpty() || now >= nextHeartbeatNs) {
                 nextHeartbeatNs = now + HEARTBEAT_NS;
                 cpuNs = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
-                probe.sendStatus(status());
+                probe.sendStatus(status(), last);
             }
         } catch (Throwable t) {
             lastError = t.toString();
@@ -178,6 +178,11 @@ final class Flusher implements Runnable {
         if (recorder != null) {
             recorder.discard();
             state = "stopped";
+            if (recorder.samples() > samplesSeen && lostReason == null) {
+                // async-profiler counts what its signal handlers skip while a chunk is being ended.
+                samplesLost = recorder.samples() - samplesSeen;
+                lostReason = "skipped while chunks of the recording were ended";
+            }
         }
         gc.stop();
         pythonWriters.stop();

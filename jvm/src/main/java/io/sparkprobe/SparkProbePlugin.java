@@ -29,6 +29,15 @@ public final class SparkProbePlugin implements SparkPlugin {
         return new Executor();
     }
 
+    /** The job must not feel what goes wrong in here, an Error of ours included. */
+    private static void guarded(Runnable work) {
+        try {
+            work.run();
+        } catch (Throwable t) {
+            LOG.warn("spark_probe: {}", t.toString());
+        }
+    }
+
     private static final class Driver implements DriverPlugin {
         private DriverProbe probe;
 
@@ -52,20 +61,24 @@ public final class SparkProbePlugin implements SparkPlugin {
 
         @Override
         public void registerMetrics(String appId, PluginContext context) {
-            if (probe != null) {
-                probe.open();
-            }
+            guarded(() -> {
+                if (probe != null) {
+                    probe.open();
+                }
+            });
         }
 
         @Override
         public void shutdown() {
-            if (probe != null) {
-                ExecutorProbe own = ExecutorProbe.current();
-                if (own != null) {
-                    own.stop(DRIVER_STOP_MS);
+            guarded(() -> {
+                if (probe != null) {
+                    ExecutorProbe own = ExecutorProbe.current();
+                    if (own != null) {
+                        own.stop(DRIVER_STOP_MS);
+                    }
+                    probe.stop(true, DRIVER_STOP_MS);
                 }
-                probe.stop(true, DRIVER_STOP_MS);
-            }
+            });
         }
     }
 
@@ -74,9 +87,11 @@ public final class SparkProbePlugin implements SparkPlugin {
 
         @Override
         public void init(PluginContext context, Map<String, String> extraConf) {
-            if (!extraConf.containsKey(OFF)) {
-                probe = ExecutorProbe.start(context.executorID(), extraConf);
-            }
+            guarded(() -> {
+                if (!extraConf.containsKey(OFF)) {
+                    probe = ExecutorProbe.start(context.executorID(), extraConf);
+                }
+            });
         }
 
         @Override
@@ -102,9 +117,11 @@ public final class SparkProbePlugin implements SparkPlugin {
 
         @Override
         public void shutdown() {
-            if (probe != null) {
-                probe.stop(ExecutorProbe.LAST_FLUSH_MS);
-            }
+            guarded(() -> {
+                if (probe != null) {
+                    probe.stop(ExecutorProbe.LAST_FLUSH_MS);
+                }
+            });
         }
     }
 }
