@@ -20,8 +20,8 @@ import one.profiler.AsyncProfiler;
  * noexec or be written to by others. One a JVM, whatever the number of class loaders: two copies do not see each other.
  */
 final class NativeLibrary {
-    /** System property that names the directory of the copy that is loaded in this JVM. */
-    static final String LOADED = "spark.probe.native.loaded";
+    /** System property that names the directory of the loaded copy; under `spark.` it would get into each SparkConf. */
+    static final String LOADED = "io.sparkprobe.native.loaded";
 
     private static final String[] OTHER_PROFILERS = {"libasyncProfiler", "libjavaProfiler", "libpyroscope"};
 
