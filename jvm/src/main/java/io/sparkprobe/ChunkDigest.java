@@ -188,7 +188,8 @@ final class ChunkDigest {
 
     private int stack() {
         try {
-            return stacks.stack(events.field(JfrEvents.STACK));
+            long id = events.field(JfrEvents.STACK);
+            return thread().isJit() ? stacks.jitStack(id) : stacks.stack(id);
         } catch (JfrFormatException | IndexOutOfBoundsException e) {
             unreadable++;
             return stacks.noStack();

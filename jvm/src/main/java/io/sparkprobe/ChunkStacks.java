@@ -10,6 +10,7 @@ final class ChunkStacks {
     private static final String UNKNOWN = "[unknown]";
     /** async-profiler's jstackdepth is 2048 unless told; what is deeper than this is damage, and loses its roots. */
     private static final int MAX_DEPTH = 1 << 16;
+    private static final int JIT_FRAMES = 10;
 
     private final JfrChunk chunk;
     private final StackTable table;
@@ -17,6 +18,8 @@ final class ChunkStacks {
     private final boolean cSymbols;
     /** Stack ordinal -> table index + 1; 0 where it was not asked for yet. */
     private final int[] resolved;
+    /** The same for stacks cut to their roots; null until one is asked for. */
+    private int[] resolvedRoots;
     private final LongIntMap resolvedWithLeaf = new LongIntMap(64);
     private final byte[] methodLines;
     /** Method ordinal x type -> frame id + 1, for frames without a line. */
@@ -47,6 +50,29 @@ final class ChunkStacks {
             int depth = decode(ordinal, 0);
             index = depth == 0 ? noStack() : table.stack(scratch, depth);
             resolved[ordinal] = index + 1;
+        }
+        return index;
+    }
+
+    /**
+     * Table index of a stack cut to its {@link #JIT_FRAMES} frames nearest the root: compiler, and phase. What lies
+     * below is C++ that nobody using Spark can act on, and no two such stacks are alike.
+     */
+    int jitStack(long stackId) {
+        int ordinal = chunk.stack(stackId);
+        if (ordinal < 0) {
+            return noStack();
+        }
+        if (resolvedRoots == null) {
+            resolvedRoots = new int[chunk.stackCount()];
+        }
+        int index = resolvedRoots[ordinal] - 1;
+        if (index < 0) {
+            int depth = decode(ordinal, 0);
+            int cut = Math.max(0, depth - JIT_FRAMES);
+            System.arraycopy(scratch, cut, scratch, 0, depth - cut);
+            index = depth == 0 ? noStack() : table.stack(scratch, depth - cut);
+            resolvedRoots[ordinal] = index + 1;
         }
         return index;
     }

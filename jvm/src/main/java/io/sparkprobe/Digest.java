@@ -42,15 +42,21 @@ final class Digest {
      */
     boolean add(ByteBuffer chunk, RecordingInfo recording, TaskTimeline tasks, ThreadKinds kinds,
                 SqlTimeline sqlOrNull) {
+        JfrChunk opened = open(chunk, recording);
+        return opened != null && add(opened, recording, tasks, kinds, sqlOrNull);
+    }
+
+    /** Reads a chunk's pools for {@link #add}; null, counted and noted, where that cannot be. */
+    JfrChunk open(ByteBuffer chunk, RecordingInfo recording) {
         try {
-            return add(new JfrChunk(chunk), recording, tasks, kinds, sqlOrNull);
+            return new JfrChunk(chunk);
         } catch (RuntimeException e) {
             damaged(recording, "is lost", e.getMessage());
-            return false;
+            return null;
         }
     }
 
-    /** The same for a chunk whose pools were read already. */
+    /** The same as the other for a chunk that was opened. */
     boolean add(JfrChunk chunk, RecordingInfo recording, TaskTimeline tasks, ThreadKinds kinds,
                 SqlTimeline sqlOrNull) {
         Map<String, String> known = settings.computeIfAbsent(recording.recordingId, id -> new HashMap<>());

@@ -8,7 +8,6 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 
@@ -19,6 +18,10 @@ import java.util.List;
  * What cannot be read is reported on stderr, and the rest is written.
  */
 public final class DigestMain {
+    private static final long BUCKET_MS = 10_000;
+    private static final int MAX_ROWS = 10_000_000;
+    private static final int MAX_STACKS = 4_000_000;
+
     private DigestMain() {
     }
 
@@ -27,36 +30,51 @@ public final class DigestMain {
             System.err.println("usage: io.sparkprobe.DigestMain FILE.jfr... OUT.parquet");
             System.exit(2);
         }
-        List<String> inputs = Arrays.asList(args).subList(0, args.length - 1);
-        Digest digest = new Digest(new DigestLimits(10_000, 4_000_000, 2_000_000, 1L << 30));
-        ThreadKinds kinds = new ThreadKinds(false);
-        for (int i = 0; i < inputs.size(); i++) {
-            RecordingInfo recording = RecordingInfo.unknown(i);
-            for (ByteBuffer chunk : chunks(Paths.get(inputs.get(i)))) {
-                digest.add(chunk, recording, TaskTimeline.EMPTY, kinds, null);
-            }
+        // Bounds for a machine that does nothing else; an executor's are far lower.
+        Digest digest = new Digest(new DigestLimits(BUCKET_MS, MAX_ROWS, MAX_STACKS, Runtime.getRuntime().maxMemory() / 2));
+        List<TaskInfo> tasks = new ArrayList<>();
+        for (int i = 0; i < args.length - 1; i++) {
+            tasks.addAll(digest(Paths.get(args[i]), digest, RecordingInfo.unknown(i)));
         }
         Tables tables = digest.finish();
-        byte[] file = TablesWriter.write(tables, Collections.singletonMap(TablesWriter.META_EXECUTOR, "0"));
-        Files.write(Paths.get(args[args.length - 1]), file);
+        for (TaskInfo task : tasks) {
+            tables.addTask(task);
+        }
+        Files.write(Paths.get(args[args.length - 1]), TablesWriter.write(tables, Collections.emptyMap()));
         for (String note : digest.notes()) {
             System.err.println(note);
         }
     }
 
-    private static List<ByteBuffer> chunks(Path path) throws IOException {
+    /** Digests one file; the tasks that its spans name. */
+    private static List<TaskInfo> digest(Path path, Digest digest, RecordingInfo recording) throws IOException {
+        List<JfrChunk> chunks = new ArrayList<>();
+        SpanTimeline spans = new SpanTimeline();
+        for (ByteBuffer bytes : map(path)) {
+            JfrChunk chunk = digest.open(bytes, recording);
+            if (chunk != null) {
+                chunks.add(chunk);
+                spans.add(chunk);
+            }
+        }
+        TaskTimeline timeline = spans.timeline();
+        for (JfrChunk chunk : chunks) {
+            digest.add(chunk, recording, timeline, new ThreadKinds(false), null);
+        }
+        return spans.tasks();
+    }
+
+    /** The chunks of a file, mapped; the last one is all that is left where no chunk starts. */
+    private static List<ByteBuffer> map(Path path) throws IOException {
         List<ByteBuffer> chunks = new ArrayList<>();
         try (FileChannel file = FileChannel.open(path, StandardOpenOption.READ)) {
-            long size = file.size();
-            for (long position = 0; position < size; ) {
-                ByteBuffer chunk = file.map(FileChannel.MapMode.READ_ONLY, position,
-                        Math.min(size - position, Integer.MAX_VALUE));
-                long chunkSize = JfrChunk.size(chunk, 0);
-                chunks.add(chunk);
-                if (chunkSize <= 0) {
-                    break;
-                }
-                position += chunkSize;
+            long left = file.size();
+            while (left > 0) {
+                ByteBuffer rest = file.map(FileChannel.MapMode.READ_ONLY, file.size() - left,
+                        Math.min(left, Integer.MAX_VALUE));
+                long size = JfrChunk.size(rest, 0);
+                chunks.add(rest);
+                left = size > 0 ? left - size : 0;
             }
         }
         return chunks;

@@ -1,28 +1,45 @@
 package io.sparkprobe;
 
+import java.util.Locale;
+
 /**
  * The tag of a task's {@code profiler.Span}: what makes a raw JFR file readable without a run folder.
  *
  * <p>{@code spark-probe;stage=3;attempt=0;partition=5;task=17;taskAttempt=0;outcome=succeeded}. A zero-length span with
  * outcome {@code start} is written when the task starts, so that the tasks of a killed executor are still known.
+ *
+ * <p>Spark's own profiler may come to write spans too (apache/spark pull request 58770, SPARK-59487): comma-separated,
+ * with stage id, stage attempt number, partition id, task attempt id, attempt number and status. That is not released;
+ * such a tag is read as {@code key=value} pairs in any order, the keys in any case and with or without {@code _}, as
+ * {@code TaskContext} names them: stageId, stageAttemptNumber, partitionId, taskAttemptId, attemptNumber, status.
  */
 final class SpanTag {
     static final String PREFIX = "spark-probe;";
     static final String START = "start";
+    static final String SUCCEEDED = "succeeded";
+    static final String FAILED = "failed";
+    static final String KILLED = "killed";
+
+    private static final String[] KEYS = {"stage", "attempt", "partition", "task", "taskattempt", "outcome"};
+    private static final String[] SPARK_KEYS = {
+        "stageid", "stageattemptnumber", "partitionid", "taskattemptid", "attemptnumber", "status",
+    };
+    private static final int OUTCOME = 5;
 
     final int stageId;
     final int stageAttempt;
     final int partition;
     final long taskId;
     final int taskAttempt;
+    /** {@link #START}, {@link #SUCCEEDED}, {@link #FAILED} or {@link #KILLED}. */
     final String outcome;
 
-    private SpanTag(int stageId, int stageAttempt, int partition, long taskId, int taskAttempt, String outcome) {
-        this.stageId = stageId;
-        this.stageAttempt = stageAttempt;
-        this.partition = partition;
-        this.taskId = taskId;
-        this.taskAttempt = taskAttempt;
+    private SpanTag(long[] numbers, String outcome) {
+        this.stageId = (int) numbers[0];
+        this.stageAttempt = (int) numbers[1];
+        this.partition = (int) numbers[2];
+        this.taskId = numbers[3];
+        this.taskAttempt = (int) numbers[4];
         this.outcome = outcome;
     }
 
@@ -31,53 +48,56 @@ final class SpanTag {
                 + ";task=" + task.taskId + ";taskAttempt=" + task.taskAttempt + ";outcome=" + outcome;
     }
 
-    /** The tag's fields, or null where the span is not a task's. */
+    /** The tag's fields, or null where the span is not a task's. Fields that are not known are passed over. */
     static SpanTag parse(String tag) {
-        if (tag == null || !tag.startsWith(PREFIX)) {
+        if (tag == null) {
             return null;
         }
-        long[] numbers = new long[5];
-        int seen = 0;
-        String outcome = null;
-        for (String field : tag.substring(PREFIX.length()).split(";")) {
-            int eq = field.indexOf('=');
-            if (eq < 0) {
-                continue;
-            }
-            String value = field.substring(eq + 1);
-            int slot = slot(field.substring(0, eq));
-            if (slot == 5) {
-                outcome = value;
-            } else if (slot >= 0) {
-                try {
-                    numbers[slot] = Long.parseLong(value);
-                } catch (NumberFormatException e) {
-                    return null;
-                }
-                seen |= 1 << slot;
-            }
-        }
-        return seen == 31 && outcome != null
-                ? new SpanTag((int) numbers[0], (int) numbers[1], (int) numbers[2], numbers[3], (int) numbers[4], outcome)
-                : null;
+        return tag.startsWith(PREFIX) ? parse(tag.substring(PREFIX.length()), ';', KEYS) : parse(tag, ',', SPARK_KEYS);
     }
 
-    private static int slot(String field) {
-        switch (field) {
-            case "stage":
-                return 0;
-            case "attempt":
-                return 1;
-            case "partition":
-                return 2;
-            case "task":
-                return 3;
-            case "taskAttempt":
-                return 4;
-            case "outcome":
-                return 5;
-            default:
-                return -1;
+    private static SpanTag parse(String fields, char separator, String[] keys) {
+        long[] numbers = new long[OUTCOME];
+        int seen = 0;
+        String outcome = null;
+        for (int start = 0; start < fields.length(); ) {
+            int end = fields.indexOf(separator, start);
+            end = end < 0 ? fields.length() : end;
+            int eq = fields.indexOf('=', start);
+            if (eq > start && eq < end) {
+                int key = key(fields.substring(start, eq), keys);
+                String value = fields.substring(eq + 1, end).trim();
+                if (key == OUTCOME) {
+                    outcome = outcome(value);
+                } else if (key >= 0) {
+                    try {
+                        numbers[key] = Long.parseLong(value);
+                    } catch (NumberFormatException e) {
+                        return null;
+                    }
+                    seen |= 1 << key;
+                }
+            }
+            start = end + 1;
         }
+        return seen == (1 << OUTCOME) - 1 && outcome != null ? new SpanTag(numbers, outcome) : null;
+    }
+
+    private static int key(String text, String[] keys) {
+        String key = text.trim().replace("_", "").toLowerCase(Locale.ROOT);
+        for (int i = 0; i < keys.length; i++) {
+            if (keys[i].equals(key)) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    private static String outcome(String value) {
+        String word = value.toLowerCase(Locale.ROOT);
+        if (word.startsWith("succe")) {
+            return SUCCEEDED;
+        }
+        return word.equals(START) || word.equals(KILLED) ? word : FAILED;
     }
 }

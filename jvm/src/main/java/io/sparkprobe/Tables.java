@@ -6,38 +6,37 @@ import java.util.List;
 
 /** The tables of one flush (FORMAT.md), as column buffers. Not thread-safe. */
 final class Tables {
-    /** The task metrics in the order of {@link TaskInfo#metrics}: each column of FORMAT.md with its unit. */
-    private static final String[][] METRICS = {
-        {"run_ms", "ms"}, {"cpu_ns", "ns"}, {"gc_ms", "ms"}, {"deserialize_ms", "ms"}, {"result_serialize_ms", "ms"},
-        {"memory_spill_bytes", "bytes"}, {"disk_spill_bytes", "bytes"}, {"peak_memory_bytes", "bytes"},
-        {"result_bytes", "bytes"}, {"input_bytes", "bytes"}, {"input_records", ""}, {"output_bytes", "bytes"},
-        {"output_records", ""}, {"shuffle_read_bytes", "bytes"}, {"shuffle_read_records", ""},
-        {"shuffle_write_bytes", "bytes"}, {"shuffle_write_records", ""}, {"fetch_wait_ms", "ms"},
-    };
-    /** The names of the task metrics, in their order. */
-    static final List<String> TASK_METRICS = metricNames();
+    /** The task metrics in the order of {@link TaskInfo#metrics}; names and units are the columns' of FORMAT.md. */
+    static final List<String> TASK_METRICS = Collections.unmodifiableList(Arrays.asList(
+            "run_ms", "cpu_ns", "gc_ms", "deserialize_ms", "result_serialize_ms",
+            "memory_spill_bytes", "disk_spill_bytes", "peak_memory_bytes", "result_bytes",
+            "input_bytes", "input_records", "output_bytes", "output_records",
+            "shuffle_read_bytes", "shuffle_read_records", "shuffle_write_bytes", "shuffle_write_records",
+            "fetch_wait_ms"));
+    /** The units that the names of columns do not say, as JSON: column -> unit. */
+    static final String UNITS = "{\"sample.value\": \"ns; bytes where event is alloc\"}";
 
     private final Table sample = new Table("sample");
     private final Table.Longs sampleRecording = sample.ints("recording_id");
     private final Table.Longs sampleStage = sample.ints("stage_id");
     private final Table.Longs sampleStageAttempt = sample.ints("stage_attempt");
-    private final Table.Longs sampleTask = sample.longs("task_id", "");
-    private final Table.Longs sampleSql = sample.longs("sql_execution_id", "");
+    private final Table.Longs sampleTask = sample.longs("task_id");
+    private final Table.Longs sampleSql = sample.longs("sql_execution_id");
     private final Table.Strings sampleKind = sample.strings("kind");
     private final Table.Strings sampleEvent = sample.strings("event");
     private final Table.Strings sampleState = sample.strings("state");
-    private final Table.Longs sampleBucket = sample.longs("bucket_ms", "ms");
-    private final Table.Longs sampleStack = sample.longs("stack_hash", "");
-    private final Table.Longs sampleSamples = sample.longs("samples", "");
-    private final Table.Longs sampleValue = sample.longs("value", "ns; bytes where event is alloc");
+    private final Table.Longs sampleBucket = sample.longs("bucket_ms");
+    private final Table.Longs sampleStack = sample.longs("stack_hash", Table.Packing.DICTIONARY);
+    private final Table.Longs sampleSamples = sample.longs("samples");
+    private final Table.Longs sampleValue = sample.longs("value");
 
     private final Table stack = new Table("stack");
-    private final Table.Longs stackHash = stack.longs("stack_hash", "");
+    private final Table.Longs stackHash = stack.longs("stack_hash");
     private final Table.IntLists stackFrames = stack.intLists("frames");
 
     private final Table frame = new Table("frame");
-    private final Table.Longs frameId = frame.ints("id");
-    private final Table.Strings frameName = frame.strings("name");
+    private final Table.Longs frameId = frame.sequence("id");
+    private final Table.Strings frameName = frame.sortedStrings("name");
     private final Table.Strings frameType = frame.strings("type");
     private final Table.Longs frameLine = frame.ints("line");
 
@@ -46,41 +45,41 @@ final class Tables {
     private final Table.Longs taskStageAttempt = task.ints("stage_attempt");
     private final Table.Longs taskPartition = task.ints("partition");
     private final Table.Longs taskAttempt = task.ints("task_attempt");
-    private final Table.Longs taskId = task.longs("task_id", "");
+    private final Table.Longs taskId = task.longs("task_id");
     private final Table.Strings taskThread = task.strings("thread");
-    private final Table.Longs taskThreadId = task.longs("java_thread_id", "");
-    private final Table.Longs taskStartMs = task.longs("start_ms", "ms");
-    private final Table.Longs taskStartNs = task.longs("start_mono_ns", "ns");
-    private final Table.Longs taskEndMs = task.longs("end_ms", "ms");
-    private final Table.Longs taskEndNs = task.longs("end_mono_ns", "ns");
+    private final Table.Longs taskThreadId = task.longs("java_thread_id");
+    private final Table.Longs taskStartMs = task.longs("start_ms", Table.Packing.DELTA);
+    private final Table.Longs taskStartNs = task.longs("start_mono_ns", Table.Packing.DELTA);
+    private final Table.Longs taskEndMs = task.longs("end_ms", Table.Packing.DELTA);
+    private final Table.Longs taskEndNs = task.longs("end_mono_ns", Table.Packing.DELTA);
     private final Table.Strings taskOutcome = task.strings("outcome");
     private final Table.Strings taskReason = task.strings("reason");
-    private final Table.Longs taskThreadCpu = task.longs("thread_cpu_ns", "ns");
-    private final Table.Longs[] taskMetrics = new Table.Longs[METRICS.length];
+    private final Table.Longs taskThreadCpu = task.longs("thread_cpu_ns");
+    private final Table.Longs[] taskMetrics = new Table.Longs[TASK_METRICS.size()];
 
     private final Table recording = new Table("recording");
     private final Table.Longs recordingId = recording.ints("recording_id");
     private final Table.Strings recordingPurpose = recording.strings("purpose");
     private final Table.Strings recordingEngine = recording.strings("engine");
-    private final Table.Longs recordingCpu = recording.longs("cpu_interval_ns", "ns");
-    private final Table.Longs recordingWall = recording.longs("wall_interval_ns", "ns");
-    private final Table.Longs recordingAlloc = recording.longs("alloc_interval_bytes", "bytes");
-    private final Table.Longs recordingLock = recording.longs("lock_interval_ns", "ns");
-    private final Table.Longs chunkStartMs = recording.longs("chunk_start_ms", "ms");
-    private final Table.Longs chunkStartNs = recording.longs("chunk_start_mono_ns", "ns");
-    private final Table.Longs chunkEndMs = recording.longs("chunk_end_ms", "ms");
-    private final Table.Longs chunkEndNs = recording.longs("chunk_end_mono_ns", "ns");
-    private final Table.Longs recordingBytes = recording.longs("jfr_bytes", "bytes");
-    private final Table.Longs recordingEvents = recording.longs("events", "");
-    private final Table.Longs recordingSamples = recording.longs("samples", "");
+    private final Table.Longs recordingCpu = recording.longs("cpu_interval_ns");
+    private final Table.Longs recordingWall = recording.longs("wall_interval_ns");
+    private final Table.Longs recordingAlloc = recording.longs("alloc_interval_bytes");
+    private final Table.Longs recordingLock = recording.longs("lock_interval_ns");
+    private final Table.Longs chunkStartMs = recording.longs("chunk_start_ms");
+    private final Table.Longs chunkStartNs = recording.longs("chunk_start_mono_ns");
+    private final Table.Longs chunkEndMs = recording.longs("chunk_end_ms");
+    private final Table.Longs chunkEndNs = recording.longs("chunk_end_mono_ns");
+    private final Table.Longs recordingBytes = recording.longs("jfr_bytes");
+    private final Table.Longs recordingEvents = recording.longs("events");
+    private final Table.Longs recordingSamples = recording.longs("samples");
 
     private final Table trigger = new Table("trigger");
-    private final Table.Longs triggerMs = trigger.longs("time_ms", "ms");
-    private final Table.Longs triggerNs = trigger.longs("time_mono_ns", "ns");
+    private final Table.Longs triggerMs = trigger.longs("time_ms");
+    private final Table.Longs triggerNs = trigger.longs("time_mono_ns");
     private final Table.Strings triggerRule = trigger.strings("rule");
     private final Table.Longs triggerStage = trigger.ints("stage_id");
     private final Table.Longs triggerStageAttempt = trigger.ints("stage_attempt");
-    private final Table.Longs triggerTask = trigger.longs("task_id", "");
+    private final Table.Longs triggerTask = trigger.longs("task_id");
     private final Table.Doubles triggerThreshold = trigger.doubles("threshold");
     private final Table.Doubles triggerValue = trigger.doubles("value");
     private final Table.Strings triggerUnit = trigger.strings("unit");
@@ -89,43 +88,35 @@ final class Tables {
     private final Table.Strings triggerNote = trigger.strings("note");
 
     private final Table dump = new Table("dump");
-    private final Table.Longs dumpMs = dump.longs("time_ms", "ms");
-    private final Table.Longs dumpNs = dump.longs("time_mono_ns", "ns");
-    private final Table.Longs dumpTask = dump.longs("task_id", "");
+    private final Table.Longs dumpMs = dump.longs("time_ms");
+    private final Table.Longs dumpNs = dump.longs("time_mono_ns");
+    private final Table.Longs dumpTask = dump.longs("task_id");
     private final Table.Longs dumpStage = dump.ints("stage_id");
     private final Table.Longs dumpStageAttempt = dump.ints("stage_attempt");
-    private final Table.Longs dumpTriggerNs = dump.longs("trigger_time_mono_ns", "ns");
+    private final Table.Longs dumpTriggerNs = dump.longs("trigger_time_mono_ns");
     private final Table.Strings dumpThread = dump.strings("thread");
     private final Table.Strings dumpThreadState = dump.strings("thread_state");
     private final Table.Strings dumpText = dump.strings("text");
 
     private final Table gc = new Table("gc");
-    private final Table.Longs gcStartMs = gc.longs("start_ms", "ms");
-    private final Table.Longs gcStartNs = gc.longs("start_mono_ns", "ns");
-    private final Table.Longs gcDuration = gc.longs("duration_ns", "ns");
+    private final Table.Longs gcStartMs = gc.longs("start_ms", Table.Packing.DELTA);
+    private final Table.Longs gcStartNs = gc.longs("start_mono_ns", Table.Packing.DELTA);
+    private final Table.Longs gcDuration = gc.longs("duration_ns");
     private final Table.Longs gcPause = gc.booleans("pause");
     private final Table.Strings gcCollector = gc.strings("collector");
     private final Table.Strings gcAction = gc.strings("action");
     private final Table.Strings gcCause = gc.strings("cause");
-    private final Table.Longs gcHeapBefore = gc.longs("heap_before_bytes", "bytes");
-    private final Table.Longs gcHeapAfter = gc.longs("heap_after_bytes", "bytes");
-    private final Table.Longs gcHeapMax = gc.longs("heap_max_bytes", "bytes");
+    private final Table.Longs gcHeapBefore = gc.longs("heap_before_bytes");
+    private final Table.Longs gcHeapAfter = gc.longs("heap_after_bytes");
+    private final Table.Longs gcHeapMax = gc.longs("heap_max_bytes");
 
     private final List<Table> all =
             Collections.unmodifiableList(Arrays.asList(sample, stack, frame, task, recording, trigger, dump, gc));
 
     Tables() {
-        for (int i = 0; i < METRICS.length; i++) {
-            taskMetrics[i] = task.longs(METRICS[i][0], METRICS[i][1]);
+        for (int i = 0; i < taskMetrics.length; i++) {
+            taskMetrics[i] = task.longs(TASK_METRICS.get(i));
         }
-    }
-
-    private static List<String> metricNames() {
-        String[] names = new String[METRICS.length];
-        for (int i = 0; i < names.length; i++) {
-            names[i] = METRICS[i][0];
-        }
-        return Collections.unmodifiableList(Arrays.asList(names));
     }
 
     /** All tables in the order of FORMAT.md, empty ones too. */

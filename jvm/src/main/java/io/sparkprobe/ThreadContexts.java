@@ -15,6 +15,7 @@ final class ThreadContexts {
     private final SqlTimeline sql;
     private final long javaThreadId;
     private final String kind;
+    private final boolean jit;
 
     private final int[] contexts = new int[SampleTable.CODES];
     private final long[] from = new long[SampleTable.CODES];
@@ -35,7 +36,12 @@ final class ThreadContexts {
         this.sql = sql;
         this.javaThreadId = javaThreadId;
         this.kind = kind;
+        this.jit = ThreadKinds.JIT.equals(kind);
         Arrays.fill(from, Long.MAX_VALUE);
+    }
+
+    boolean isJit() {
+        return jit;
     }
 
     /** Context id of a sample at a time. */

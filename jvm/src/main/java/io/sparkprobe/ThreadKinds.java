@@ -8,7 +8,7 @@ final class ThreadKinds {
     static final String DRIVER = "driver";
     private static final String OTHER = "other";
     private static final String GC = "gc";
-    private static final String JIT = "jit";
+    static final String JIT = "jit";
     private static final String SHUFFLE_SERVER = "shuffle-server";
     private static final String NETTY = "netty";
     private static final String SPARK_INTERNAL = "spark-internal";
