@@ -1,7 +1,7 @@
-"""Pages that a person opens: one flame graph, or the report of a whole run."""
+"""Pages that a person opens: one flame graph, the report of a run, or of two against each other."""
 
 from spark_probe.report.flamepage import flamegraph_html
-from spark_probe.report.report import report_html
+from spark_probe.report.report import comparison_html, report_html
 from spark_probe.report.source import RunTables
 
-__all__ = ["RunTables", "flamegraph_html", "report_html"]
+__all__ = ["RunTables", "comparison_html", "flamegraph_html", "report_html"]

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from spark_probe.report.categories import Categories, load_categories
-from spark_probe.report.encode import Delta, pack
+from spark_probe.report.compare import join_runs, match_stages
+from spark_probe.report.encode import Block, Delta, pack
 from spark_probe.report.findings import finding_rows
 from spark_probe.report.flamepage import FRAME_TYPES, frame_block, integers, tree_columns
 from spark_probe.report.page import assemble
@@ -20,7 +21,7 @@ from spark_probe.report.stages import METRICS, QUANTILES, Stages, collect_stages
 from spark_probe.report.timeline import coverage, dumps_of, timeline, triggers_of
 from spark_probe.tables import EVENT_UNITS
 
-__all__ = ["report_html"]
+__all__ = ["comparison_html", "report_html"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -34,8 +35,49 @@ def report_html(profile: Any, *, categories: Categories | None = None) -> str:
 
     ``categories``: rules other than the built-in ones.
     """
-    run = profile if isinstance(profile, RunTables) else tables_of(profile)
-    rules = categories or load_categories()
+    run = tables_of(profile)
+    title = _name(run)
+    document, blocks, stages = _contents(run, categories or load_categories())
+    document |= {
+        "title": title,
+        "timeline": timeline(run, stages.entries),
+        "coverage": coverage(run),
+        "triggers": triggers_of(run, stages),
+        "dumps": dumps_of(run, stages),
+        "findings": finding_rows(run.findings, stages),
+    }
+    return assemble(document, blocks)
+
+
+def comparison_html(before: Any, after: Any, *, categories: Categories | None = None) -> str:
+    """A page that holds two runs against each other: stages matched by plan or call site, not by number.
+
+    Any stage, task or event of one can be compared with any of the other in the page.
+    """
+    runs = [tables_of(before), tables_of(after)]
+    both = join_runs(*runs)
+    document, blocks, stages = _contents(both, categories or load_categories())
+    document |= {
+        "title": f"{_name(runs[0])} against {_name(runs[1])}",
+        "comparison": {
+            "names": [str(run.run.get("app_id") or _name(run)) for run in runs],
+            "runs": [_run_facts(run) for run in runs],
+            "pairs": match_stages(stages.entries),
+        },
+        "timeline": {"start_ms": document["buckets"]["origin_ms"], "end_ms": None},
+        "triggers": [],
+        "dumps": [],
+        "findings": [],
+    }
+    return assemble(document, blocks)
+
+
+def _name(run: RunTables) -> str:
+    return str(run.run.get("app_name") or run.run.get("app_id") or "Spark application")
+
+
+def _contents(run: RunTables, rules: Categories) -> tuple[dict[str, Any], dict[str, Block], Stages]:
+    """What both kinds of page have: the stages, and the data of every graph."""
     tasks = task_table(run)
     stages = collect_stages(run, tasks)
     listed = collect_tasks(tasks, stages)
@@ -50,10 +92,8 @@ def report_html(profile: Any, *, categories: Categories | None = None) -> str:
         "rows": _row_block(samples),
         "tasks": listed.block,
     }
-    name = str(run.run.get("app_name") or run.run.get("app_id") or "Spark application")
     document = {
         "kind": "report",
-        "title": name,
         "run": _run_facts(run),
         "frame_types": FRAME_TYPES,
         "categories": list(zip(rules.keys, rules.labels, strict=True)),
@@ -70,14 +110,9 @@ def report_html(profile: Any, *, categories: Categories | None = None) -> str:
         "stages": stages.entries,
         "jobs": _jobs(run),
         "sql": _sql(run),
-        "timeline": timeline(run, stages.entries),
-        "coverage": coverage(run),
-        "triggers": triggers_of(run, stages),
-        "dumps": dumps_of(run, stages),
-        "findings": finding_rows(run.findings, stages),
         "notes": [*run.notes, *stages.notes, *listed.notes, *samples.notes],
     }
-    return assemble(document, blocks)
+    return document, blocks, stages
 
 
 def _ints(table: pa.Table, name: str) -> Ints:
@@ -89,7 +124,7 @@ def _event_rank(event: str) -> tuple[int, str]:
     return known, event
 
 
-def _row_block(samples: Samples) -> Any:
+def _row_block(samples: Samples) -> Block:
     rows = samples.rows
     return pack(
         {

@@ -64,8 +64,7 @@ def collect(
     ``stage_index`` and ``task_index``: the report's stage and task (-1: none) of each row of
     ``samples``. A stack hash that has no stack (a part of the folder is gone) ends at ``[unknown]``.
     """
-    kinds = samples["kind"].combine_chunks()
-    pairs, pair = _distinct(samples["stack_hash"].combine_chunks(), kinds)
+    pairs, pair = _distinct(samples["stack_hash"].combine_chunks(), samples["kind"])
     offsets, flat, names, types = _stacks(pairs, stacks, frames)
     weight = np.bincount(pair, weights=_ints(samples["samples"]), minlength=offsets.size - 1)
     used = flat
@@ -100,23 +99,22 @@ def _ints(column: Any) -> Ints:
 
 
 def _encode(column: pa.ChunkedArray) -> tuple[Ints, list[str]]:
-    words = pc.dictionary_encode(pc.fill_null(column, "")).combine_chunks()
+    words = pc.dictionary_encode(pc.fill_null(column.cast(pa.string()), "")).combine_chunks()
     codes = np.asarray(words.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
     return codes, [str(word) for word in words.dictionary.to_pylist()]
 
 
-def _distinct(hashes: pa.Array, kinds: pa.Array) -> tuple[pa.Table, Ints]:
+def _distinct(hashes: pa.Array, kinds: pa.ChunkedArray) -> tuple[pa.Table, Ints]:
     """The distinct (stack, kind of thread) pairs and the pair of each row."""
-    kind = pc.dictionary_encode(pc.fill_null(kinds, "other"))
-    codes = np.asarray(kind.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+    codes, words = _encode(kinds)
     stack = pc.dictionary_encode(hashes)
     numbers = np.asarray(stack.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
-    width = max(1, len(kind.dictionary))
+    width = max(1, len(words))
     keys, pair = np.unique(numbers * width + codes, return_inverse=True)
     pairs = pa.table(
         {
             "stack_hash": stack.dictionary.take(pa.array(keys // width)),
-            "kind": kind.dictionary.take(pa.array(keys % width)),
+            "kind": pa.array(words, pa.string()).take(pa.array(keys % width)),
         }
     )
     return pairs, pair.reshape(-1).astype(np.int64)
@@ -142,7 +140,7 @@ def _stacks(
     names.append("[unknown]")
     types.append("native")
     kinds = pairs["kind"].to_pylist()
-    marks = {kind: len(names) + i for i, kind in enumerate(sorted(set(kinds) - {"task"}))}
+    marks = {kind: len(names) + i for i, kind in enumerate(sorted(set(kinds) - {"task", ""}))}
     names += [f"[{kind}]" for kind in marks]
     types += ["kind"] * len(marks)
     mark = np.array([marks.get(kind, -1) for kind in kinds], dtype=np.int64)

@@ -81,7 +81,9 @@ class RunTables:
 
 
 def tables_of(profile: Any) -> RunTables:
-    """The tables of a profile; what it lacks is empty."""
+    """The tables of a profile; what it lacks is empty. ``RunTables`` are returned as they are."""
+    if isinstance(profile, RunTables):
+        return profile
     given = {
         field_.name: getattr(profile, field_.name)
         for field_ in fields(RunTables)

@@ -19,9 +19,13 @@ import pyarrow.compute as pc
 from spark_probe.report.encode import Block, pack
 from spark_probe.report.source import RunTables
 
-__all__ = ["Stages", "TaskRows", "collect_stages", "collect_tasks"]
+__all__ = ["RUN_STEP", "Stages", "TaskRows", "alike_name", "collect_stages", "collect_tasks"]
 
 Ints = npt.NDArray[np.int64]
+
+# In a comparison the second run's ids are lifted by this, so that one table holds both runs.
+RUN_STEP = 1 << 24
+_OUTSIDE = -1  # stage id of samples outside tasks; in a comparison the second run's have one less
 
 FOLD_OVER = 400
 FOLD_WIDER_OVER = 1_500
@@ -96,6 +100,10 @@ def _key(ids: Ints, attempts: Ints) -> Ints:
     return ids.astype(np.int64) * (1 << 20) + attempts.astype(np.int64)
 
 
+def _one_key(stage_id: int, attempt: int) -> int:
+    return int(_key(np.array([stage_id]), np.array([attempt]))[0])
+
+
 def _column(table: pa.Table, name: str) -> Ints:
     return np.asarray(pc.fill_null(table[name], -1).to_numpy(), dtype=np.int64)
 
@@ -146,12 +154,15 @@ def collect_stages(run: RunTables, tasks: pa.Table, *, fold_over: int = FOLD_OVE
             f"{len(ordered):,} stage attempts are shown as {len(entries):,} stages: those of one call "
             "site and plan are one."
         )
-    if outside:
-        entries.append(_entry((-1, 0), "Outside tasks", "", {}, []))
-    keys = [_key(np.array([a]), np.array([b]))[0] for a, b in ordered]
-    for a, b in outside:
-        keys.append(_key(np.array([-1 if a is None else a]), np.array([-1 if b is None else b]))[0])
-        index.append(len(entries) - 1)
+    keys = [_one_key(a, b) for a, b in ordered]
+    places: dict[int, int] = {}
+    for a, b in sorted(outside, key=lambda pair: -_OUTSIDE if pair[0] is None else -pair[0]):
+        who = _OUTSIDE if a is None else a
+        if who not in places:
+            places[who] = len(entries)
+            entries.append(_entry((who, 0), "Outside tasks", "", {}, []))
+        keys.append(_one_key(who, -1 if b is None else b))
+        index.append(places[who])
     order = np.argsort(np.array(keys, dtype=np.int64))
     return Stages(
         entries,
@@ -159,6 +170,11 @@ def collect_stages(run: RunTables, tasks: pa.Table, *, fold_over: int = FOLD_OVE
         np.array(keys, dtype=np.int64)[order],
         np.array(index, dtype=np.int64)[order],
     )
+
+
+def alike_name(text: str) -> str:
+    """Text without its numbers: ids and line numbers that differ from run to run."""
+    return _DIGITS.sub("", text)
 
 
 def _alike(
@@ -175,12 +191,16 @@ def _alike(
         row = rows.get(pair)
         if row is None:
             return pair
-        nodes = tuple(_DIGITS.sub("", name) for name, _ in plan.get(pair, []))
-        return row.get("name"), row.get("details"), nodes
+        run = pair[0] // RUN_STEP
+        nodes = tuple(alike_name(name) for name, _ in plan.get(pair, []))
+        return run, row.get("name"), row.get("details"), nodes
 
     same = {pair: key(pair) for pair in pairs}
     if len(set(same.values())) > FOLD_WIDER_OVER:
-        same = {pair: _DIGITS.sub("", str(rows.get(pair, {}).get("name"))) for pair in pairs}
+        same = {
+            pair: (pair[0] // RUN_STEP, alike_name(str(rows.get(pair, {}).get("name"))))
+            for pair in pairs
+        }
     return same
 
 
@@ -200,9 +220,12 @@ def _span(row: dict[str, Any]) -> int:
 def _entry(
     pair: tuple[int, int], name: str, details: str, row: dict[str, Any], nodes: list[Any]
 ) -> dict[str, Any]:
+    run, number = divmod(pair[0], RUN_STEP) if pair[0] >= 0 else (_OUTSIDE - pair[0], -1)
+    key = f"{number}.{pair[1]}" if number >= 0 else "outside"
     return {
-        "key": f"{pair[0]}.{pair[1]}" if pair[0] >= 0 else "outside",
-        "id": pair[0],
+        "key": f"{'B' if run else ''}{key}",
+        "run": run,
+        "id": number,
         "attempt": pair[1],
         "folded": 1,
         "name": name,

@@ -95,7 +95,7 @@ test("a sample's category is that of its innermost frame that has one; waiting i
 
 test("scopes group stages by job, execution, section", () => {
   const stage = (id, extra) => ({ id, key: `${id}.0`, attempt: 0, folded: 1, name: "n", jobs: [], sql: null, group: "", section: "", description: "", ...extra });
-  const doc = { stages: [stage(0, { jobs: [1, 2], section: "s|x" }), stage(1, { jobs: [2], sql: 7 }), stage(-1, {})], jobs: [], sql: [] };
+  const doc = { stages: [stage(0, { jobs: [1, 2], section: "s|x" }), stage(1, { jobs: [2], sql: 7 }), stage(-1, { key: "outside" })], jobs: [], sql: [] };
   const scopes = listScopes(doc);
   assert.deepEqual(scopeOf(scopes, "job:2").stages, [0, 1]);
   assert.deepEqual(scopeOf(scopes, "sql:7").stages, [1]);

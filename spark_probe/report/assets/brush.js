@@ -5,9 +5,10 @@ import { formatMs } from "./format.js";
 const HEIGHT = 46;
 
 export class TimeBrush {
-  /** onChange(from, to): buckets, both included; nulls where nothing is chosen. */
-  constructor(buckets, onChange) {
+  /** zero: the run's start, epoch ms. onChange(from, to): buckets, both included; nulls for all. */
+  constructor(buckets, zero, onChange) {
     this.buckets = buckets;
+    this.zero = zero;
     this.onChange = onChange;
     this.canvas = h("canvas", { "aria-hidden": "true" });
     this.label = h("output", { class: "quiet" });
@@ -35,7 +36,7 @@ export class TimeBrush {
     const { origin_ms: origin, width_ms: width } = this.buckets;
     const start = origin + (from ?? over.first) * width;
     const length = ((to ?? over.first + over.sums.length - 1) - (from ?? over.first) + 1) * width;
-    this.label.textContent = `${new Date(start).toLocaleTimeString("sv-SE")} + ${formatMs(length)}`;
+    this.label.textContent = `from +${formatMs(start - this.zero)} for ${formatMs(length)}`;
     this.draw();
   }
 

@@ -94,6 +94,8 @@ export class CompareView {
   names(sides) {
     const subset = { "": "", slow: "stragglers", typical: "typical" };
     const [a, b] = sides;
+    const runs = this.page.doc.comparison && a.event === b.event && a.subset === b.subset;
+    if (runs) return ["A", "B"];
     const words = (side, other) => {
       const parts = [];
       if (side.chosen.scope.key !== other.chosen.scope.key) parts.push(side.chosen.scope.label.split(" · ")[0]);

@@ -7,7 +7,7 @@ import { hottest, stageLabel } from "./scopes.js";
 
 const SHOWN_STAGES = 40;
 
-const metric = (stage, column) => stage.metrics.find((row) => row[4] === column)?.[3] ?? 0;
+export const metric = (stage, column) => stage.metrics.find((row) => row[4] === column)?.[3] ?? 0;
 
 export function eventForBars(doc, wanted) {
   const events = doc.events.map((event) => event.key);
@@ -139,7 +139,7 @@ function stageTable(page, event) {
 }
 
 function stageRow(page, { stage, task, value }, { event, unit, most }) {
-  const scope = stage.id < 0 ? "outside" : `stage:${stage.key}`;
+  const scope = stage.id < 0 ? stage.key : `stage:${stage.key}`;
   const hot = event ? hottest(stage, event) : null;
   const shuffle = [metric(stage, "shuffle_read_bytes"), metric(stage, "shuffle_write_bytes")];
   const gc = metric(stage, "gc_ms");

@@ -1,6 +1,7 @@
 // The report: decodes the data, and shows the view that the URL's fragment names.
 import { themeButton } from "./chrome.js";
 import { readBlock } from "./codec.js";
+import { comparison } from "./comparison.js";
 import { CompareView } from "./compareview.js";
 import { h } from "./dom.js";
 import { readFrames } from "./frames.js";
@@ -82,10 +83,10 @@ class Report {
     this.tabs.replaceChildren(
       tab("overview", "Overview", () => this.go({ event: this.state.event ?? "" }, true)),
       tab("stage", "Graphs", () => this.open(scope)),
-      tab("compare", "Compare", () => this.compare(`${scope}|cpu|`, `${scope}|wall|`)),
+      tab("compare", "Compare", () => (this.doc.comparison ? this.compare("run:0||", "run:1||") : this.compare(`${scope}|cpu|`, `${scope}|wall|`))),
     );
     if (view === "overview" || !this.store) {
-      this.body.replaceChildren(overview(this));
+      this.body.replaceChildren(this.doc.comparison ? comparison(this) : overview(this));
       return;
     }
     const shown = view === "compare" ? this.compareView : this.stageView;

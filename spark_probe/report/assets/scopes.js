@@ -4,8 +4,9 @@ import { shortName } from "./format.js";
 const text = (value, limit) => (value.length > limit ? `${value.slice(0, limit - 1)}…` : value);
 
 export function stageLabel(stage) {
-  if (stage.id < 0) return stage.name;
-  const id = stage.folded > 1 ? `${stage.folded} stages like ${stage.id}` : `Stage ${stage.id}${stage.attempt ? `.${stage.attempt}` : ""}`;
+  if (stage.id < 0) return `${stage.run ? "B · " : ""}${stage.name}`;
+  const run = stage.run ? "B · " : "";
+  const id = run + (stage.folded > 1 ? `${stage.folded} stages like ${stage.id}` : `Stage ${stage.id}${stage.attempt ? `.${stage.attempt}` : ""}`);
   return `${id} · ${stage.name}`;
 }
 
@@ -15,7 +16,7 @@ export function listScopes(doc) {
   const all = stages.map((_, index) => index);
   const scopes = [{ key: "all", kind: "Application", label: "Whole application", stages: all }];
   stages.forEach((stage, index) => {
-    const key = stage.id < 0 ? "outside" : `stage:${stage.key}`;
+    const key = stage.id < 0 ? stage.key : `stage:${stage.key}`;
     scopes.push({ key, kind: stage.id < 0 ? "Application" : "Stages", label: text(stageLabel(stage), 90), stages: [index] });
   });
   const grouped = (kind, prefix, keysOf, labelOf) => {
@@ -31,6 +32,7 @@ export function listScopes(doc) {
   };
   const jobs = new Map(doc.jobs.map((job) => [job.job_id, job]));
   const executions = new Map(doc.sql.map((row) => [row.execution_id, row]));
+  if (doc.comparison) grouped("Runs", "run", (stage) => [stage.run], (run) => `${"AB"[run]} · ${doc.comparison.names[run]}`);
   grouped("Sections", "section", (stage) => [stage.section], (name) => name);
   grouped("SQL executions", "sql", (stage) => [stage.sql], (id) => `SQL ${id} · ${executions.get(id)?.description ?? ""}`);
   grouped("Jobs", "job", (stage) => stage.jobs, (id) => `Job ${id} · ${jobs.get(id)?.description || jobs.get(id)?.name || ""}`);

@@ -37,7 +37,7 @@ export class StageView {
   constructor(page) {
     this.page = page;
     this.strip = new TaskStrip(page.doc, page.tasks, (row) => page.go({ ...page.state, task: row < 0 ? "" : page.tasks.task_id[row], z: "" }, true));
-    this.brush = new TimeBrush(page.doc.buckets, (from, to) => page.go({ ...page.state, t: from === null ? "" : `${from}-${to}`, z: "" }, true));
+    this.brush = new TimeBrush(page.doc.buckets, page.doc.timeline.start_ms, (from, to) => page.go({ ...page.state, t: from === null ? "" : `${from}-${to}`, z: "" }, true));
     this.head = h("div", { class: "scope-head" });
     this.numbers = h("div", { class: "card numbers" });
     this.taskCard = h("div", { class: "card" }, h("h2", {}, "Tasks: start against duration"), this.strip.element);
@@ -77,6 +77,7 @@ export class StageView {
 
   showHead(chosen, stages) {
     const { page } = this;
+    const { doc } = page;
     const kinds = new Map();
     for (const scope of page.scopes) kinds.set(scope.kind, [...(kinds.get(scope.kind) ?? []), scope]);
     const picker = h(
@@ -88,7 +89,7 @@ export class StageView {
     const fact = (name, value) => (value ? h("span", { class: "fact" }, `${name} `, h("b", {}, value)) : null);
     replace(
       this.head,
-      h("div", { class: "toolbar" }, picker, only ? [fact("", only.status), fact("wall", only.busy_ms ? formatMs(only.busy_ms) : ""), fact("tasks", only.tasks ? `${only.tasks}${only.failed ? `, ${only.failed} failed` : ""}` : ""), fact("submitted", only.submitted_ms ? formatDate(only.submitted_ms) : ""), fact("jobs", only.jobs.join(", ")), fact("SQL", only.sql === null || only.sql === undefined || only.sql < 0 ? "" : String(only.sql))] : h("span", { class: "fact" }, `${stages.length} stages`)),
+      h("div", { class: "toolbar" }, picker, only ? [fact("", only.status), fact("wall", only.busy_ms ? formatMs(only.busy_ms) : ""), fact("tasks", only.tasks ? `${only.tasks}${only.failed ? `, ${only.failed} failed` : ""}` : ""), fact("submitted", only.submitted_ms && !doc.comparison ? formatDate(only.submitted_ms) : ""), fact("jobs", only.jobs.join(", ")), fact("SQL", only.sql === null || only.sql === undefined || only.sql < 0 ? "" : String(only.sql))] : h("span", { class: "fact" }, `${stages.length} stages`)),
       only ? details(only) : null,
       only ? this.pointers(only) : null,
     );
