@@ -23,6 +23,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+import spark_probe
+
 FLIGHTS = (
     "year int, month int, day int, dep_time int, sched_dep_time int, dep_delay double, arr_time int, "
     "sched_arr_time int, arr_delay double, carrier string, flight int, tailnum string, origin string, "
@@ -177,6 +179,17 @@ class Flights:
         self.spark.sparkContext.setJobDescription(None)  # type: ignore[arg-type]
 
 
+def print_hottest(profile: spark_probe.Profile, frames: int = 3) -> None:
+    """For each stage that has CPU samples: where its CPU time went, by the frame that was running."""
+    for stage in profile.stages:
+        graph = stage.flamegraph("cpu")
+        if graph.total == 0:
+            continue
+        print(f"\nstage {stage.id}.{stage.attempt}  {stage.name}  ({graph.total} samples)")
+        for hot in graph.top(frames):
+            print(f"  {hot.self_samples / graph.total:6.1%}  {hot.name}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description="New York's flights of 2013 as a Spark job under spark_probe."
@@ -190,13 +203,23 @@ def main() -> None:
     parser.add_argument("--no-probe", action="store_true", help="only the job")
     options = parser.parse_args()
 
-    # A plain session; under spark-submit what was given there wins.
+    # Under spark-submit these two come from its command line, and win.
     builder = SparkSession.builder.appName("flights").config("spark.sql.shuffle.partitions", "8")
     if "SPARK_ENV_LOADED" not in os.environ:
         builder = builder.master("local[4]").config("spark.driver.memory", "2g")
     spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
     job = Flights(spark, options.data, options.copies)
-    job.run()
+    if options.no_probe:
+        job.run()
+    else:
+        probe = spark_probe.enable(spark)
+        job.run()
+        profile = probe.profile()
+        print_hottest(profile)
+        report = Path(profile.path) / "report.html"
+        profile.report(report)
+        print(f"\nThe report, one flame graph a stage: {report.resolve()}")
     spark.stop()
 
 
