@@ -1,8 +1,19 @@
 package io.sparkprobe;
 
+import java.io.File;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.StandardCopyOption;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocatedFileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RemoteIterator;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaSparkContext;
 
@@ -12,6 +23,8 @@ import org.apache.spark.api.java.JavaSparkContext;
  */
 public final class Attach {
     private static ExecutorAttacher attacher;
+    /** Application that has our jar already: Spark warns of one that is added again. */
+    private static String jarAddedTo;
 
     /** The control of the probe that is on in this driver, or null. */
     public ProbeControl current() {
@@ -41,7 +54,10 @@ public final class Attach {
                 if (sc.isLocal()) {
                     ExecutorAttachment.attach("driver", keys);
                 } else {
-                    jsc.addJar(jar);
+                    if (!sc.applicationId().equals(jarAddedTo)) {
+                        jsc.addJar(jar);
+                        jarAddedTo = sc.applicationId();
+                    }
                     attacher = new ExecutorAttacher(sc, DriverProbe.current(), keys);
                     attacher.start();
                     attacher.await(timeoutMs);
@@ -61,6 +77,40 @@ public final class Attach {
             answer.put("waiting", attacher == null ? new HashMap<>().keySet() : attacher.waiting());
             answer.put("failed", attacher == null ? new HashMap<>() : attacher.errors());
             return Json.of(answer);
+        }
+    }
+
+    /**
+     * Copies a run folder to this machine: the files that are not there yet in the same length.
+     *
+     * @return the number of files copied
+     */
+    public int copyRun(JavaSparkContext jsc, String url, String to) throws IOException {
+        Path root = new Path(url);
+        FileSystem fs = root.getFileSystem(jsc.hadoopConfiguration());
+        root = fs.makeQualified(root);
+        int copied = 0;
+        RemoteIterator<LocatedFileStatus> files = fs.listFiles(root, true);
+        while (files.hasNext()) {
+            FileStatus file = files.next();
+            String relative = root.toUri().relativize(file.getPath().toUri()).getPath();
+            File target = new File(to, relative);
+            // Files that are being written have names with a dot.
+            if (!target.getName().startsWith(".") && !(target.isFile() && target.length() == file.getLen())) {
+                copied += copy(fs, file.getPath(), target) ? 1 : 0;
+            }
+        }
+        return copied;
+    }
+
+    private static boolean copy(FileSystem fs, Path from, File target) throws IOException {
+        Files.createDirectories(target.getParentFile().toPath());
+        try (InputStream in = fs.open(from)) {
+            Files.copy(in, target.toPath(), StandardCopyOption.REPLACE_EXISTING);
+            return true;
+        } catch (FileNotFoundException e) {
+            // Joined with others since it was listed: what has replaced it is copied next time, or was.
+            return false;
         }
     }
 

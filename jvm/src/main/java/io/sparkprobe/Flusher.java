@@ -149,9 +149,6 @@ final class Flusher implements Runnable {
                 flush(last);
                 outbox.deliver(last ? 5_000 : TIMEOUT_MS);
             }
-            for (long id : answers) {
-                probe.sendFlushed(id);
-            }
             if (last) {
                 end();
             }
@@ -159,6 +156,10 @@ final class Flusher implements Runnable {
                 nextHeartbeatNs = now + HEARTBEAT_NS;
                 cpuNs = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
                 probe.sendStatus(status(), last);
+            }
+            // After the state, so that whoever waited for the flush finds what belongs to it.
+            for (long id : answers) {
+                probe.sendFlushed(id);
             }
         } catch (Throwable t) {
             lastError = t.toString();
