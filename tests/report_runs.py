@@ -74,6 +74,8 @@ def small_run(stages: int = 3, tasks: int = 12, rename: Any = None) -> RunTables
                 count = (straggler if slow else typical) + (stage if event == "cpu" else 0)
                 samples.append(
                     {
+                        "executor_id": say(str(1 + t % 2)),
+                        "recording_id": 1 if slow and event == "cpu" else 0,
                         "stage_id": stage if kind == "task" else -1,
                         "stage_attempt": 0 if kind == "task" else -1,
                         "task_id": task_id if kind == "task" else -1,
@@ -112,6 +114,13 @@ def small_run(stages: int = 3, tasks: int = 12, rename: Any = None) -> RunTables
         triggers=pa.Table.from_pylist([trigger(tasks - 1, say)]),
         dumps=pa.Table.from_pylist([dump(tasks - 1, say)]),
         gc=pa.Table.from_pylist([pause(i, say) for i in range(20)]),
+        recordings=pa.Table.from_pylist(
+            [
+                {"executor_id": say(e), "recording_id": i, "purpose": ["base", "burst"][i]}
+                for e in ("1", "2")
+                for i in (0, 1)
+            ]
+        ),
         events={
             "tasks": pa.Table.from_pylist(task_rows),
             "stages": pa.Table.from_pylist([stage_row(s, say) for s in range(stages)]),

@@ -493,6 +493,22 @@ def test_comparison_of_cpu_and_wall_and_of_two_stages(open_page: Opener, run: Ru
     assert sides == [totals(run, stage_id=[0])["wall"], totals(run, stage_id=[2])["cpu"]]
 
 
+def test_states_of_wall_time(open_page: Opener, run: RunTables) -> None:
+    page = open_page(report_html(run), "#view=stage&scope=stage:0.0&event=wall")
+    page.select_option("select[aria-label=State]", "sleeping")
+    assert shown_total(page) == totals(run, stage_id=[0], state=["sleeping"])["wall"]
+    page.click(".event-bar [data-value=cpu]")
+    assert shown_total(page) == totals(run, stage_id=[0])["cpu"]
+    assert page.locator("select[aria-label=State]").count() == 0
+
+
+def test_comparison_of_a_burst_with_the_base(open_page: Opener, run: RunTables) -> None:
+    page = open_page(report_html(run), "#view=compare&a=stage:0.0|cpu|&b=stage:0.0|cpu|")
+    page.click("button:has-text('base with burst')")
+    sides = [int(s.get_attribute("data-total") or 0) for s in page.locator("[data-side]").all()]
+    assert sides == [totals(run, stage_id=[0], recording_id=[i])["cpu"] for i in (0, 1)]
+
+
 def test_time_line_leads_to_a_stage(open_page: Opener, run: RunTables) -> None:
     page = open_page(report_html(run))
     box = page.locator(".lanes canvas").bounding_box()

@@ -18,7 +18,7 @@ from spark_probe.calltree import build_tree, front_code
 from spark_probe.report.categories import CategoryRuleError, load_categories
 from spark_probe.report.encode import Delta, Text, pack
 from spark_probe.report.samples import Samples, collect
-from spark_probe.report.source import RunTables, task_table
+from spark_probe.report.source import RunTables, burst_rows, task_table
 from spark_probe.report.stages import collect_stages, collect_tasks
 from tests.report_runs import big_run, small_run
 
@@ -218,7 +218,7 @@ def gather(run: RunTables, **budgets: int) -> Samples:
     ids = [run.samples[c].to_numpy().astype(np.int64) for c in ("stage_id", "stage_attempt")]
     stage = stages.of(*ids)
     task = listed.of(run.samples["task_id"].to_numpy())
-    return collect(run.samples, run.stacks, run.frames, stage, task, **budgets)
+    return collect(run.samples, run.stacks, run.frames, stage, task, burst_rows(run), **budgets)
 
 
 def sums(samples: Samples) -> dict[tuple[int, str], tuple[int, int]]:

@@ -16,7 +16,7 @@ from spark_probe.report.findings import finding_rows
 from spark_probe.report.flamepage import FRAME_TYPES, frame_block, integers, tree_columns
 from spark_probe.report.page import assemble
 from spark_probe.report.samples import Samples, collect
-from spark_probe.report.source import RunTables, tables_of, task_table
+from spark_probe.report.source import RunTables, burst_rows, tables_of, task_table
 from spark_probe.report.stages import METRICS, QUANTILES, Stages, collect_stages, collect_tasks
 from spark_probe.report.timeline import coverage, dumps_of, timeline, triggers_of
 from spark_probe.tables import EVENT_UNITS
@@ -83,7 +83,7 @@ def _contents(run: RunTables, rules: Categories) -> tuple[dict[str, Any], dict[s
     listed = collect_tasks(tasks, stages)
     stage = stages.of(_ints(run.samples, "stage_id"), _ints(run.samples, "stage_attempt"))
     task = listed.of(_ints(run.samples, "task_id"))
-    samples = collect(run.samples, run.stacks, run.frames, stage, task)
+    samples = collect(run.samples, run.stacks, run.frames, stage, task, burst_rows(run))
     _sum_stages(stages, samples, rules)
     events = sorted(samples.event_names, key=_event_rank)
     blocks = {
@@ -100,6 +100,7 @@ def _contents(run: RunTables, rules: Categories) -> tuple[dict[str, Any], dict[s
         "events": [{"key": e, "unit": EVENT_UNITS.get(e, "samples")} for e in events],
         "event_names": samples.event_names,
         "state_names": samples.state_names,
+        "bursts": bool(samples.rows["burst"].any()),
         "buckets": {"origin_ms": samples.origin_ms, "width_ms": samples.bucket_ms},
         "tasks": {
             "executors": listed.executors,
@@ -131,6 +132,7 @@ def _row_block(samples: Samples) -> Block:
             "stage": Delta(rows["stage"]),
             "event": Delta(rows["event"]),
             "state": rows["state"],
+            "burst": rows["burst"],
             "node": Delta(rows["node"]),
             "task": Delta(rows["task"]),
             "bucket": Delta(rows["bucket"]),

@@ -27,13 +27,13 @@ Ints = npt.NDArray[np.int64]
 
 ROW_BUDGET = 700_000
 NODE_BUDGET = 600_000
-_KEYS = ("stage", "event", "state", "task", "bucket", "node")
+_KEYS = ("stage", "event", "state", "burst", "task", "bucket", "node")
 
 
 @dataclass(frozen=True)
 class Samples:
-    """``rows``: columns ``stage``, ``event``, ``state`` (indices), ``task`` (index into the report's
-    tasks, -1: none or not kept), ``bucket`` (-1: none), ``node``, ``samples``, ``value``.
+    """``rows``: columns ``stage``, ``event``, ``state`` (indices), ``burst`` (0 or 1), ``task`` (index into
+    the report's tasks, -1: none or not kept), ``bucket`` (-1: none), ``node``, ``samples``, ``value``.
 
     Bucket ``b`` covers ``[origin_ms + b * bucket_ms, … + bucket_ms)`` of epoch time.
     """
@@ -55,14 +55,16 @@ def collect(
     frames: pa.Table,
     stage_index: Ints,
     task_index: Ints,
+    burst: npt.NDArray[np.bool_],
     *,
     row_budget: int = ROW_BUDGET,
     node_budget: int = NODE_BUDGET,
 ) -> Samples:
     """Build the tree and the rows.
 
-    ``stage_index`` and ``task_index``: the report's stage and task (-1: none) of each row of
-    ``samples``. A stack hash that has no stack (a part of the folder is gone) ends at ``[unknown]``.
+    ``stage_index``, ``task_index`` and ``burst``: the report's stage and task (-1: none) of each row of
+    ``samples``, and whether a burst recording took it. A stack hash that has no stack (a part of the folder
+    is gone) ends at ``[unknown]``.
     """
     pairs, pair = _distinct(samples["stack_hash"].combine_chunks(), samples["kind"])
     offsets, flat, names, types = _stacks(pairs, stacks, frames)
@@ -84,6 +86,7 @@ def collect(
         "stage": stage_index,
         "event": event,
         "state": state,
+        "burst": burst.astype(np.int64),
         "task": task_index,
         "bucket": np.where(known, (bucket - origin) // width, -1),
         "node": ends[pair],
@@ -173,7 +176,9 @@ def _add_up(rows: dict[str, Ints]) -> dict[str, Ints]:
     out = {name: _ints(grouped[name]) for name in _KEYS}
     out["samples"] = _ints(grouped["samples_sum"])
     out["value"] = _ints(grouped["value_sum"])
-    order = np.lexsort([out[k] for k in ("bucket", "task", "node", "state", "event", "stage")])
+    order = np.lexsort(
+        [out[k] for k in ("bucket", "task", "node", "burst", "state", "event", "stage")]
+    )
     return {name: column[order] for name, column in out.items()}
 
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_probe.tables import TABLES
 
-__all__ = ["RunTables", "tables_of", "task_table"]
+__all__ = ["RunTables", "burst_rows", "tables_of", "task_table"]
 
 # Columns of the task table that the report reads: those of an event log's tasks.
 _TASK = pa.schema(
@@ -54,11 +56,10 @@ class RunTables:
     """One run, as tables.
 
     ``run`` is run.json, ``executors`` the status.json of each executor. ``samples``, ``tasks``,
-    ``triggers``, ``dumps`` and ``gc`` have FORMAT.md's columns (``tasks``, ``triggers``, ``dumps``, ``gc``
-    with ``executor_id`` beside them); ``frames`` has one ``id`` a frame for all of the run, which
-    ``stacks.frames`` use. ``events`` are the tables of ``spark_probe.eventlog``, by name; a table that is
-    not there is empty. ``findings``: rows with ``rule``, ``severity``, ``stage_id``, ``stage_attempt``,
-    ``title``, ``cost_ms``, ``numbers``, ``frames``, ``advice``, ``caveat``.
+    ``triggers``, ``dumps``, ``gc`` and ``recordings`` have FORMAT.md's columns and ``executor_id``;
+    ``frames`` has one ``id`` a frame for all of the run, which ``stacks.frames`` use. ``events`` are the
+    tables of ``spark_probe.eventlog``, by name; a table that is not there is empty. ``findings``: see
+    ``findings.finding_rows``.
     """
 
     run: Mapping[str, Any] = field(default_factory=dict)
@@ -70,6 +71,7 @@ class RunTables:
     triggers: pa.Table | None = None
     dumps: pa.Table | None = None
     gc: pa.Table | None = None
+    recordings: pa.Table | None = None
     events: Mapping[str, pa.Table] = field(default_factory=dict)
     findings: Sequence[Any] = ()
     notes: Sequence[str] = ()
@@ -93,6 +95,22 @@ def tables_of(profile: Any) -> RunTables:
     if events is not None and not isinstance(events, Mapping):
         given["events"] = events.tables
     return RunTables(**given)
+
+
+def burst_rows(run: RunTables) -> npt.NDArray[np.bool_]:
+    """Which rows of ``samples`` a burst recording took; none where the recordings are not known."""
+    samples, recordings = run.samples, run.recordings
+    columns = ("executor_id", "recording_id")
+    if recordings is None or any(name not in samples.column_names for name in columns):
+        return np.zeros(samples.num_rows, dtype=bool)
+    bursts = recordings.filter(pc.equal(recordings["purpose"], "burst"))
+    of_sample, of_burst = (_joined_ids(table, columns) for table in (samples, bursts))
+    found = pc.is_in(of_sample, value_set=of_burst.combine_chunks())
+    return np.asarray(found.to_numpy(), dtype=bool)
+
+
+def _joined_ids(table: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
+    return pc.binary_join_element_wise(*(table[name].cast(pa.string()) for name in columns), " ")
 
 
 def task_table(run: RunTables) -> pa.Table:

@@ -53,6 +53,7 @@ const rows = {
   stage: Int32Array.from([0, 0, 0, 1]),
   event: Int32Array.from([0, 0, 1, 0]),
   state: Uint8Array.from([0, 1, 0, 0]),
+  burst: Uint8Array.from([0, 1, 0, 0]),
   node: Int32Array.from([1, 2, 2, 1]),
   task: Int32Array.from([0, 1, 1, -1]),
   bucket: Int32Array.from([5, 7, 5, -1]),
@@ -66,6 +67,8 @@ test("a selection adds up just its rows", () => {
   assert.deepEqual([...store.weights({ stages: [0], event: 0, tasks: new Set([1]) }, "samples")], [0, 0, 2]);
   assert.deepEqual([...store.weights({ stages: [0], event: 0, from: 5, to: 6 }, "value")], [0, 10, 0]);
   assert.deepEqual([...store.weights({ stages: [0], event: 0, state: 1 }, "value")], [0, 0, 20]);
+  assert.deepEqual([...store.weights({ stages: [0], event: 0, burst: 1 }, "value")], [0, 0, 20]);
+  assert.deepEqual([...store.statesOf({ stages: [0], event: 0 })], [0, 1]);
   assert.deepEqual([...store.eventsOf([1])], [0]);
   const over = store.overTime({ stages: [0], event: 0 }, "value");
   assert.equal(over.first, 5);

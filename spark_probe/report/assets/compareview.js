@@ -10,6 +10,10 @@ const SUBSETS = [
   ["slow", "stragglers"],
   ["typical", "typical tasks"],
 ];
+const RECORDINGS = [
+  ["base", "base recording"],
+  ["burst", "bursts"],
+];
 
 /** "scope|event|subset" <-> parts; a scope's name may hold bars of its own. */
 export function parseSide(text) {
@@ -34,7 +38,8 @@ export class CompareView {
     const event = chosen.event?.key ?? "";
     const rows = { ...chosen.rows };
     let count = null;
-    if (parsed.subset) {
+    if (parsed.subset === "base" || parsed.subset === "burst") rows.burst = parsed.subset === "burst" ? 1 : 0;
+    else if (parsed.subset) {
       const { stragglers, typical } = splitTasks(this.page.tasks, tasksOf(this.page.tasks, chosen.scope.stages));
       const members = parsed.subset === "slow" ? stragglers : typical;
       count = members.length;
@@ -57,7 +62,7 @@ export class CompareView {
         h("b", { class: "side" }, letter),
         select(`Scope of ${letter}`, page.scopes.map((scope) => [scope.key, scope.label]), side.chosen.scope.key, (scope) => change(key, side, { scope })),
         segmented(`Event of ${letter}`, side.chosen.offered.map((event) => [event.key, event.key]), side.event, (event) => change(key, side, { event })),
-        select(`Tasks of ${letter}`, SUBSETS, side.subset, (subset) => change(key, side, { subset })),
+        select(`Tasks of ${letter}`, page.doc.bursts ? [...SUBSETS, ...RECORDINGS] : SUBSETS, side.subset, (subset) => change(key, side, { subset })),
         h("span", { class: "quiet", "data-side": letter, "data-total": side.total }, `${formatValue(side.total, side.chosen.unit)}${side.count === null ? "" : ` in ${side.count} tasks`}`),
       );
     const here = sides[1].chosen.scope;
@@ -72,6 +77,7 @@ export class CompareView {
         h("h2", {}, "Compare"),
         has("cpu") && has("wall") ? preset("cpu with wall", "What it waits for: wall time against CPU time", `${here.key}|cpu|`, `${here.key}|wall|`) : null,
         preset("typical tasks with stragglers", "What the slow tasks do that the others do not", `${here.key}|${event}|typical`, `${here.key}|${event}|slow`),
+        page.doc.bursts ? preset("base with burst", "What a burst recording saw against the base recording", `${here.key}|${event}|base`, `${here.key}|${event}|burst`) : null,
         preset("swap", "The other way round", state.b ?? "", state.a ?? ""),
       ),
       controls("a", sides[0], "A"),
@@ -92,7 +98,7 @@ export class CompareView {
   }
 
   names(sides) {
-    const subset = { "": "", slow: "stragglers", typical: "typical" };
+    const subset = { "": "", slow: "stragglers", typical: "typical", base: "base", burst: "burst" };
     const [a, b] = sides;
     const runs = this.page.doc.comparison && a.event === b.event && a.subset === b.subset;
     if (runs) return ["A", "B"];

@@ -13,7 +13,7 @@ import { PageState } from "./state.js";
 import { Store } from "./store.js";
 import { treeFromPops } from "./tree.js";
 
-const VIEW_KEYS = ["view", "scope", "event", "m", "task", "t", "a", "b", "sort", "all"];
+const VIEW_KEYS = ["view", "scope", "event", "m", "st", "task", "t", "a", "b", "sort", "all"];
 
 class Report {
   constructor(root, doc) {

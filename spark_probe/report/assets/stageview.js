@@ -21,6 +21,7 @@ export function selectionOf(page, state) {
   const measure = event && COUNTED.has(event.key) && state.m === "n" ? SAMPLES : VALUE;
   const unit = !event ? "" : measure === SAMPLES ? "samples" : event.unit;
   const row = state.task ? tasks.task_id.findIndex((id) => String(id) === String(state.task)) : -1;
+  const wanted = doc.state_names.indexOf(state.st ?? "");
   const [from, to] = state.t ? state.t.split("-").map(Number) : [null, null];
   return {
     scope,
@@ -29,7 +30,7 @@ export function selectionOf(page, state) {
     measure,
     unit,
     task: row,
-    rows: { stages: scope.stages, event: event ? doc.event_names.indexOf(event.key) : -1, tasks: row >= 0 ? new Set([row]) : null, from, to },
+    rows: { stages: scope.stages, event: event ? doc.event_names.indexOf(event.key) : -1, tasks: row >= 0 ? new Set([row]) : null, from, to, state: state.st && wanted >= 0 ? wanted : null },
   };
 }
 
@@ -117,7 +118,9 @@ export class StageView {
   showEvents(chosen) {
     const { page } = this;
     const { state } = page;
-    const buttons = segmented("Event", chosen.offered.map(({ key }) => [key, key]), chosen.event?.key, (key) => page.go({ ...state, event: key, z: "" }, true));
+    const buttons = segmented("Event", chosen.offered.map(({ key }) => [key, key]), chosen.event?.key, (key) => page.go({ ...state, event: key, st: "", z: "" }, true));
+    const states = [...page.store.statesOf({ stages: chosen.rows.stages, event: chosen.rows.event })].map((code) => page.doc.state_names[code]).filter(Boolean).sort();
+    const byState = states.length > 1 ? select("State", [["", "all states"], ...states.map((name) => [name, name])], state.st ?? "", (st) => page.go({ ...state, st, z: "" }, true)) : null;
     const counted = chosen.event && COUNTED.has(chosen.event.key);
     const amount = chosen.event?.unit === "bytes" ? "bytes" : "time";
     const measure = counted ? select("Measure", [["", amount], ["n", "count"]], state.m ?? "", (m) => page.go({ ...state, m, z: "" }, true)) : null;
@@ -126,6 +129,7 @@ export class StageView {
       h("h2", {}, "Flame graph"),
       buttons,
       measure,
+      byState,
       chosen.task >= 0 ? h("button", { type: "button", class: "chip", title: describeTask(page.doc, page.tasks, chosen.task).join("\n"), onclick: () => page.go({ ...state, task: "", z: "" }, true) }, `task ${page.tasks.task_id[chosen.task]} only ✕`) : null,
       h("span", { class: "grow" }),
       h("button", { type: "button", onclick: () => page.compare(`${chosen.scope.key}|${chosen.event?.key ?? ""}|`, `${chosen.scope.key}|${chosen.event?.key ?? ""}|`) }, "Compare …"),

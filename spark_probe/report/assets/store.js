@@ -20,9 +20,9 @@ export class Store {
     }
   }
 
-  /** Calls each(row) for the rows of a selection {stages, event, tasks, from, to, state}. */
-  forEach({ stages, event, tasks = null, from = null, to = null, state = null }, each) {
-    const { task, bucket, state: states } = this.rows;
+  /** Calls each(row) for the rows of a selection {stages, event, tasks, from, to, state, burst}. */
+  forEach({ stages, event, tasks = null, from = null, to = null, state = null, burst = null }, each) {
+    const { task, bucket, state: states, burst: bursts } = this.rows;
     for (const index of stages) {
       for (const [code, start, end] of this.ranges.get(index) ?? []) {
         if (code !== event) continue;
@@ -30,6 +30,7 @@ export class Store {
           if (tasks !== null && !tasks.has(task[row])) continue;
           if (from !== null && (bucket[row] < from || bucket[row] > to)) continue;
           if (state !== null && states[row] !== state) continue;
+          if (burst !== null && bursts[row] !== burst) continue;
           each(row);
         }
       }
@@ -65,6 +66,13 @@ export class Store {
       if (bucket[row] >= 0) sums[bucket[row] - first] += column[row];
     });
     return { first, sums };
+  }
+
+  /** The states (codes) that the rows of a selection have. */
+  statesOf(selection) {
+    const found = new Set();
+    this.forEach(selection, (row) => found.add(this.rows.state[row]));
+    return found;
   }
 
   /** The events (codes) that any of these stages has samples of. */
