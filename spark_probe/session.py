@@ -39,7 +39,7 @@ _JVM_OPTIONS = "-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints"
 def configure(builder: SparkSession.Builder, **options: Any) -> SparkSession.Builder:
     """Adds the profiler to a session that is about to be made; what it has in its configuration stays.
 
-    The plugin is appended to ``spark.plugins`` and the jar to ``spark.jars``; the executors' and the driver's JVM options
+    The plugin is appended to ``spark.plugins`` and the jar to ``spark.jars``; the JVM options of executors and driver
     get the two flags that make samples exact to the line.
 
     Args:

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -22,6 +23,8 @@ import org.apache.spark.api.java.JavaSparkContext;
  * class loader has the jar, and calls it through py4j.
  */
 public final class Attach {
+    private static final int MOST_LOOKS = 5;
+
     private static ExecutorAttacher attacher;
     /** Application that has our jar already: Spark warns of one that is added again. */
     private static String jarAddedTo;
@@ -81,7 +84,7 @@ public final class Attach {
     }
 
     /**
-     * Copies a run folder to this machine: the files that are not there yet in the same length.
+     * Copies a run folder to this machine; of what is there already only what has changed.
      *
      * @return the number of files copied
      */
@@ -90,28 +93,30 @@ public final class Attach {
         FileSystem fs = root.getFileSystem(jsc.hadoopConfiguration());
         root = fs.makeQualified(root);
         int copied = 0;
-        RemoteIterator<LocatedFileStatus> files = fs.listFiles(root, true);
-        while (files.hasNext()) {
-            FileStatus file = files.next();
-            String relative = root.toUri().relativize(file.getPath().toUri()).getPath();
-            File target = new File(to, relative);
-            // Files that are being written have names with a dot.
-            if (!target.getName().startsWith(".") && !(target.isFile() && target.length() == file.getLen())) {
-                copied += copy(fs, file.getPath(), target) ? 1 : 0;
+        boolean vanished = true;
+        // A file that goes while we copy has been joined with others, into one that was not listed.
+        for (int look = 0; vanished && look < MOST_LOOKS; look++) {
+            vanished = false;
+            RemoteIterator<LocatedFileStatus> files = fs.listFiles(root, true);
+            while (files.hasNext()) {
+                FileStatus file = files.next();
+                File target = new File(to, root.toUri().relativize(file.getPath().toUri()).getPath());
+                // Files that are being written have names with a dot.
+                if (target.getName().startsWith(".") || (target.length() == file.getLen()
+                        && target.lastModified() == file.getModificationTime())) {
+                    continue;
+                }
+                Files.createDirectories(target.getParentFile().toPath());
+                try (InputStream in = fs.open(file.getPath())) {
+                    Files.copy(in, target.toPath(), StandardCopyOption.REPLACE_EXISTING);
+                    Files.setLastModifiedTime(target.toPath(), FileTime.fromMillis(file.getModificationTime()));
+                    copied++;
+                } catch (FileNotFoundException e) {
+                    vanished = true;
+                }
             }
         }
         return copied;
-    }
-
-    private static boolean copy(FileSystem fs, Path from, File target) throws IOException {
-        Files.createDirectories(target.getParentFile().toPath());
-        try (InputStream in = fs.open(from)) {
-            Files.copy(in, target.toPath(), StandardCopyOption.REPLACE_EXISTING);
-            return true;
-        } catch (FileNotFoundException e) {
-            // Joined with others since it was listed: what has replaced it is copied next time, or was.
-            return false;
-        }
     }
 
     /** No executor is attached from now on. */
