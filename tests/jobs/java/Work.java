@@ -11,7 +11,7 @@ public final class Work {
   /** Where the results go, so that no work is optimised away. */
   public static volatile long sink;
 
-  private static long burn(long seed, long micros) {
+  static long burn(long seed, long micros) {
     long end = System.nanoTime() + micros * 1000;
     long value = seed | 1;
     while (System.nanoTime() < end) {

@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +23,7 @@ final class Flusher implements Runnable {
     private static final long RETRY_NS = 1_000_000_000L;
     private static final long TIMEOUT_MS = 30_000;
     private static final int MOST_NOTES = 20;
+    private static final long MOST_DIGEST_BYTES = 32L << 20;
 
     private final String executorId;
     private final ProbeConf conf;
@@ -31,6 +33,9 @@ final class Flusher implements Runnable {
     private final ExecutorProbe probe;
     private final FlushSchedule schedule;
     private final GcWatch gc = new GcWatch();
+    private final Triggers triggers;
+    private final TriggerWatch watch;
+    private final boolean triggered;
     private final PythonWriters pythonWriters;
     private final ThreadKinds kinds;
     private final Thread thread;
@@ -48,7 +53,13 @@ final class Flusher implements Runnable {
     private String lostReason;
     private String lastError;
     private long cpuNs;
-    private String state;
+    private boolean stopped;
+    /** While a burst goes on: when it is over. */
+    private long burstEndNs = Long.MAX_VALUE;
+    private Firing burstFor;
+    private long bursts;
+    private long explicitCallsSeen;
+    private volatile long wakeNs;
 
     Flusher(String executorId, ProbeConf conf, TaskSpans spans, Recorder recorderOrNull, Outbox outbox,
             ExecutorProbe probe) {
@@ -60,7 +71,9 @@ final class Flusher implements Runnable {
         this.probe = probe;
         this.pythonWriters = new PythonWriters(spans);
         this.kinds = new ThreadKinds("driver".equals(executorId));
-        this.state = recorderOrNull == null ? "off" : "recording";
+        this.triggered = conf.text("mode").equals("triggered");
+        this.triggers = new Triggers(conf, probe, this::wake);
+        this.watch = new TriggerWatch(spans, new TriggerRules(conf), gc, triggers);
         this.schedule = new FlushSchedule(conf.durationNs("flush.interval"), System.nanoTime());
         this.thread = new Thread(this, "spark-probe-flush");
         this.thread.setDaemon(true);
@@ -70,6 +83,7 @@ final class Flusher implements Runnable {
         gc.start();
         if (recorder != null) {
             pythonWriters.start();
+            watch.start();
         }
         thread.start();
     }
@@ -84,8 +98,34 @@ final class Flusher implements Runnable {
     void taskEnds(TaskInfo task) {
         pythonWriters.taskThread(false);
         if (!spans.runs(task.stageId, task.stageAttempt)) {
-            schedule.stageIdle(task.stageId, task.stageAttempt, System.nanoTime());
+            long now = System.nanoTime();
+            schedule.stageIdle(task.stageId, task.stageAttempt, now);
+            // Waking costs more than it may bring, so only where the flush thread would sleep past its time.
+            if (now + schedule.waitNs(now) < wakeNs) {
+                wake();
+            }
         }
+    }
+
+    /** A burst for a stage's task that runs here; any stage's where it is negative. */
+    void burstByHand(int stageId, long durationNs) {
+        for (TaskInfo task : spans.running()) {
+            if (recorder != null && (stageId < 0 || task.stageId == stageId)) {
+                triggers.burstByHand(task, durationNs);
+                return;
+            }
+        }
+    }
+
+    void dumpByHand(long taskId) {
+        if (watch.dumpByHand(taskId)) {
+            schedule.ask();
+            wake();
+        }
+    }
+
+    private synchronized void wake() {
+        notifyAll();
     }
 
     /** Flush now and tell the driver, under the id of its request. */
@@ -135,35 +175,62 @@ final class Flusher implements Runnable {
         long next = nextHeartbeatNs - now;
         if (recorder != null) {
             next = Math.min(next, Math.max(schedule.waitNs(now), nextTryNs - now));
+            next = Math.min(next, burstEndNs - now);
+            if (triggers.wants()) {
+                next = 0;
+            }
         }
+        wakeNs = now + next;
         return asked.isEmpty() ? next : 0;
     }
 
     private void turn(boolean last, List<Long> answers) {
         try {
-            if (!welcome) {
-                greet(last ? 2_000 : TIMEOUT_MS);
-            }
-            long now = System.nanoTime();
-            if (recorder != null && (last || !answers.isEmpty() || schedule.waitNs(now) <= 0)) {
-                flush(last);
-                outbox.deliver(last ? 5_000 : TIMEOUT_MS);
-            }
-            if (last) {
-                end();
-            }
-            if (last || !answers.isEmpty() || now >= nextHeartbeatNs) {
-                nextHeartbeatNs = now + HEARTBEAT_NS;
-                cpuNs = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
-                probe.sendStatus(status(), last);
-            }
-            // After the state, so that whoever waited for the flush finds what belongs to it.
-            for (long id : answers) {
-                probe.sendFlushed(id);
-            }
+            work(last, answers);
         } catch (Throwable t) {
             lastError = t.toString();
             nextHeartbeatNs = Math.max(nextHeartbeatNs, System.nanoTime() + RETRY_NS);
+        }
+        try {
+            if (last) {
+                end();
+            }
+            long now = System.nanoTime();
+            if (last || !answers.isEmpty() || now >= nextHeartbeatNs) {
+                nextHeartbeatNs = now + HEARTBEAT_NS;
+                cpuNs = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime()
+                        + Math.max(0, ManagementFactory.getThreadMXBean().getThreadCpuTime(watch.threadId()));
+                probe.sendStatus(status(), last);
+            }
+        } catch (Throwable t) {
+            lastError = t.toString();
+        }
+    }
+
+    private void work(boolean last, List<Long> answers) throws IOException {
+        if (!welcome) {
+            greet(last ? 2_000 : TIMEOUT_MS);
+        }
+        if (recorder != null) {
+            long now = System.nanoTime();
+            if (gc.explicitCalls() != explicitCallsSeen && schedule.mayFlush(now)) {
+                explicitCallsSeen = gc.explicitCalls();
+                schedule.ask();
+            }
+            Triggers.Burst wanted = last ? null : triggers.takeWanted();
+            if (wanted != null) {
+                burst(wanted);
+            } else if (now >= burstEndNs) {
+                burstEndNs = Long.MAX_VALUE;
+                burstFor = null;
+                flush(triggered, triggered ? null : RecordingPlan.base(conf));
+            } else if (last || !answers.isEmpty() || schedule.waitNs(now) <= 0) {
+                flush(last, null);
+            }
+            outbox.deliver(last ? 5_000 : TIMEOUT_MS);
+        }
+        for (long id : answers) {
+            probe.sendFlushed(id);
         }
     }
 
@@ -175,26 +242,46 @@ final class Flusher implements Runnable {
         }
     }
 
+    private void burst(Triggers.Burst wanted) throws IOException {
+        // The firing's own row goes out with the flush that makes room for the burst.
+        wanted.firing.recordingId = recorder.nextRecordingId();
+        flush(false, wanted.plan);
+        RecordingInfo now = recorder.current();
+        if (now == null || !now.purpose.equals(RecordingInfo.BURST)) {
+            wanted.firing.action = "no burst: the heap is too full";
+            wanted.firing.recordingId = -1;
+            return;
+        }
+        burstFor = wanted.firing;
+        burstEndNs = System.nanoTime() + wanted.durationNs;
+        bursts++;
+    }
+
     private void end() {
         if (recorder != null) {
+            recorder.stop();
             recorder.discard();
-            state = "stopped";
+            stopped = true;
             if (recorder.samples() > samplesSeen && lostReason == null) {
                 // async-profiler counts what its signal handlers skip while a chunk is being ended.
                 samplesLost = recorder.samples() - samplesSeen;
                 lostReason = "skipped while chunks of the recording were ended";
             }
         }
+        watch.stop();
         gc.stop();
         pythonWriters.stop();
         outbox.close();
     }
 
-    private void flush(boolean last) throws IOException {
-        long need = 4 * conf.bytes("memory.limit") / 3;
-        if (!Heap.hasRoom(Math.min(need, 32L << 20), gc.heapAfterBytes())) {
+    /**
+     * @param stop whether the recording ends with this flush
+     * @param next the recording that takes its place, null where it goes on
+     */
+    private void flush(boolean stop, RecordingPlan next) throws IOException {
+        if (!Heap.hasRoom(Math.min(conf.bytes("memory.limit"), MOST_DIGEST_BYTES), gc.heapAfterBytes())) {
             nextTryNs = System.nanoTime() + RETRY_NS;
-            if (last) {
+            if (stop) {
                 recorder.stop();
                 samplesLost += recorder.samples() - samplesSeen;
                 lostReason = "the heap was too full for the last digest";
@@ -204,9 +291,16 @@ final class Flusher implements Runnable {
             }
             return;
         }
-        boolean full = !last && recorder.fileIsFull();
-        if (last || full) {
+        RecordingPlan successor = next;
+        if (!stop && next == null && recorder.fileIsFull()) {
+            successor = burstFor == null ? RecordingPlan.base(conf) : RecordingPlan.burst(conf, burstFor.rule);
+            note("The recording was started anew when its file reached spark.probe.disk.limit="
+                    + conf.text("disk.limit") + "; each time about 20 ms were not sampled.");
+        }
+        if (stop) {
             recorder.stop();
+        } else if (successor != null) {
+            recorder.switchTo(successor, watch.taskThreads());
         } else {
             recorder.cut();
         }
@@ -215,12 +309,6 @@ final class Flusher implements Runnable {
         spans.forgetBefore(cutNs);
         pythonWriters.forgetBefore(cutNs);
         SqlExecutions.forgetBefore(cutNs);
-        if (full) {
-            recorder.discard();
-            recorder.restart();
-            note("The recording was started anew when its file reached spark.probe.disk.limit="
-                    + conf.text("disk.limit") + "; each time about 20 ms were not sampled.");
-        }
         schedule.flushed(System.nanoTime());
     }
 
@@ -233,28 +321,29 @@ final class Flusher implements Runnable {
         SqlTimeline sql = SqlExecutions.timeline();
         Digest digest = new Digest(new DigestLimits(conf.durationNs("bucket") / 1_000_000,
                 DigestLimits.defaults().maxRows, DigestLimits.defaults().maxStacks, conf.bytes("memory.limit")));
+        boolean chunks = false;
         for (ByteBuffer chunk = recorder.nextChunk(); chunk != null; chunk = recorder.nextChunk()) {
+            chunks = true;
             digest.add(chunk, recorder.recording(), timeline, kinds, sql);
             if (conf.flag("jfr.keep")) {
                 keep(chunk);
             }
         }
+        if (!chunks && !triggers.hasRows()) {
+            // Nothing was recorded: the events have all that there is to know of these tasks.
+            return;
+        }
         Tables tables = digest.finish();
-        for (TaskInfo task : ended) {
-            tables.addTask(task);
-        }
-        for (TaskInfo task : running) {
-            tables.addTask(task);
-        }
+        List<TaskInfo> tasks = new ArrayList<>(ended);
+        tasks.addAll(running);
+        tasks.forEach(tables::addTask);
         gc.drainTo(tables);
+        triggers.drainTo(tables, tasks);
         digest.notes().forEach(this::note);
         samplesSeen += digest.samples();
         if (digest.damagedChunks() > 0) {
             samplesLost = Math.max(0, recorder.samples() - samplesSeen);
             lostReason = "a chunk of the recording could not be read";
-        }
-        if (digest.events() == 0 && ended.isEmpty() && running.isEmpty()) {
-            return;
         }
         byte[] file = TablesWriter.write(tables, Collections.singletonMap("spark_probe.executor", executorId));
         long seq = nextSeq++;
@@ -285,7 +374,7 @@ final class Flusher implements Runnable {
 
     private Map<String, Object> status() {
         Map<String, Object> status = new HashMap<>();
-        status.put("state", state);
+        status.put("state", recorder == null ? "off" : stopped ? "stopped" : recorder.running() ? "recording" : "idle");
         status.put("reason", null);
         status.put("updated_ms", System.currentTimeMillis());
         status.put("last_flush_ms", outbox.lastDeliveryMs == 0 ? null : outbox.lastDeliveryMs);
@@ -302,11 +391,15 @@ final class Flusher implements Runnable {
         status.put("last_error", lastError != null ? lastError : outbox.lastError);
         HashMap<String, Object> events = new HashMap<>();
         if (recorder != null) {
-            RecordingInfo recording = recorder.recording();
-            event(events, ProbeConf.CPU, recording.cpuIntervalNs);
-            event(events, ProbeConf.WALL, recording.wallIntervalNs);
-            event(events, ProbeConf.ALLOC, recording.allocIntervalBytes);
-            event(events, ProbeConf.LOCK, recording.lockIntervalNs);
+            RecordingInfo recording = recorder.running() ? recorder.current() : recorder.recording();
+            if (recording != null) {
+                event(events, ProbeConf.CPU, recording.cpuIntervalNs);
+                event(events, ProbeConf.WALL, recording.wallIntervalNs);
+                event(events, ProbeConf.ALLOC, recording.allocIntervalBytes);
+                event(events, ProbeConf.LOCK, recording.lockIntervalNs);
+            }
+            status.put("bursts", bursts);
+            status.put("bursts_skipped", triggers.skipped());
             status.put("engine", recorder.engine());
             status.put("bytes_jfr", recorder.bytes());
             status.put("samples_recorded", recorder.samples());

@@ -98,8 +98,9 @@ final class TaskSpans {
         info.outcome = outcome;
         info.endMs = System.currentTimeMillis();
         info.endNs = System.nanoTime();
-        running.remove(info.taskId, live);
+        // In this order, so that a flush that looks at the running ones first finds it in one of the two.
         ended.add(info);
+        running.remove(info.taskId, live);
         return info;
     }
 
