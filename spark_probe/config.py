@@ -14,7 +14,7 @@ from typing import Any
 
 from spark_probe.errors import ConfigError
 
-__all__ = ["PREFIX", "ProbeConfig", "parse_duration_ns", "parse_size_bytes"]
+__all__ = ["PREFIX", "ProbeConfig", "flat_options", "parse_duration_ns", "parse_size_bytes"]
 
 PREFIX = "spark.probe."
 
@@ -151,6 +151,24 @@ def _count(least: int) -> _Type:
     return _Type("count", f"a whole number, at least {least}", read)
 
 
+def _number(most: float | None = None) -> _Type:
+    def read(value: Any) -> str:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise TypeError
+        text = str(value).strip()
+        if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) or (
+            most is not None and float(text) > most
+        ):
+            raise ValueError
+        return text
+
+    return _Type(
+        "number",
+        "a number such as 0.5 or 3" if most is None else f"a number from 0 to {most:g}",
+        read,
+    )
+
+
 def _option(default: Any, kind: _Type, doc: str, since: str = "0.1.0") -> Any:
     return field(default=default, metadata={"type": kind, "doc": doc, "since": since})
 
@@ -165,8 +183,8 @@ class ProbeConfig:
 
     mode: str = _option(
         "continuous",
-        _one_of("continuous", "off"),
-        "continuous records always; off does nothing",
+        _one_of("continuous", "triggered", "off"),
+        "continuous records always; triggered records nothing until a rule fires; off does nothing",
     )
     dir: str = _option(
         "spark-probe",
@@ -216,6 +234,96 @@ class ProbeConfig:
         _size("32m"),
         "size of the recording's file on the executor's disk at which it is started anew",
     )
+    trigger_straggler_factor: str = _option(
+        "3",
+        _number(),
+        "straggler: a task that runs this many times the median of its stage's finished tasks; 0 for never",
+    )
+    trigger_straggler_min: str = _option(
+        "10s",
+        _duration(),
+        "straggler: and at least this long",
+    )
+    trigger_straggler_quorum: str = _option(
+        "0.5",
+        _number(1),
+        "straggler: once this share of the stage's tasks has finished",
+    )
+    trigger_duration_time: str = _option(
+        "0s",
+        _duration(),
+        "duration: a task that runs longer than this; 0s for never",
+    )
+    trigger_gc_fraction: str = _option(
+        "0.1",
+        _number(1),
+        "gc: the JVM paused for more than this share of the window to collect; 0 for never",
+    )
+    trigger_gc_window: str = _option(
+        "10s",
+        _duration("1s"),
+        "gc: length of the window",
+    )
+    trigger_spill_bytes: str = _option(
+        "256m",
+        _size("0"),
+        "spill: a task has spilt more of its memory than this; 0 for never",
+    )
+    trigger_fetchwait_fraction: str = _option(
+        "0.5",
+        _number(1),
+        "fetchwait: a task waited for shuffle data for more than this share of the window; 0 for never",
+    )
+    trigger_fetchwait_window: str = _option(
+        "10s",
+        _duration("1s"),
+        "fetchwait: length of the window",
+    )
+    trigger_peak_fraction: str = _option(
+        "0",
+        _number(1),
+        "peak: a task holds more than this share of the executor's execution memory; 0 for never",
+    )
+    trigger_hung_time: str = _option(
+        "60s",
+        _duration(),
+        "hung: neither CPU used nor a metric moved for this long; 0s for never",
+    )
+    trigger_explicitgc_on: bool = _option(
+        True,
+        _flag(),
+        "explicitgc: System.gc() was called",
+    )
+    burst_duration: str = _option(
+        "20s",
+        _duration("1s"),
+        "how long a burst records more after a rule fired",
+    )
+    burst_budget: str = _option(
+        "0.1",
+        _number(1),
+        "most of an executor's time that bursts may take; the first is free",
+    )
+    burst_cooldown: str = _option(
+        "60s",
+        _duration(),
+        "least time between two bursts of a stage",
+    )
+    burst_interval: str = _option(
+        "5ms",
+        _duration("1ms"),
+        "as interval, in a burst",
+    )
+    burst_wall_interval: str = _option(
+        "20ms",
+        _duration("1ms"),
+        "as wall.interval, in a burst",
+    )
+    burst_alloc_interval: str = _option(
+        "512k",
+        _size("1k"),
+        "as alloc.interval, in a burst of gc or spill",
+    )
     tmp_dir: str = _option(
         "",
         _text(),
@@ -253,9 +361,12 @@ class ProbeConfig:
     def with_options(self, options: Mapping[str, Any]) -> ProbeConfig:
         """A copy with these options (by field name) changed.
 
+        ``triggers={"gc": {"fraction": 0.2}}`` stands for ``trigger_gc_fraction=0.2``.
+
         Raises:
             ConfigError: a bad value, or a name that is no option.
         """
+        options = flat_options(options)
         known = {option.name for option in fields(self)}
         unknown = [name for name in options if name not in known]
         if unknown:
@@ -269,6 +380,22 @@ class ProbeConfig:
         return {
             self.key(option.name): _written(getattr(self, option.name)) for option in fields(self)
         }
+
+
+def flat_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options by field name, with those under ``triggers`` brought to theirs."""
+    flat = dict(options)
+    rules = flat.pop("triggers", {})
+    if not isinstance(rules, Mapping) or not all(
+        isinstance(rule, Mapping) for rule in rules.values()
+    ):
+        raise ConfigError(
+            f'triggers={rules}: it takes the rules with their options, such as {{"gc": {{"fraction": 0.2}}}}'
+        )
+    for rule, settings in rules.items():
+        for name, value in settings.items():
+            flat[f"trigger_{rule}_{name}"] = value
+    return flat
 
 
 def _option_of(key: str) -> str:

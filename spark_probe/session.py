@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
-from spark_probe.config import PREFIX, ProbeConfig, parse_duration_ns
+from spark_probe.config import PREFIX, ProbeConfig, flat_options, parse_duration_ns
 from spark_probe.errors import ConfigError, ProbeWarning, SessionError
 from spark_probe.gateway import CONF_WAY, PLUGIN, attach_object, context_of, jvm_errors, load_jar
 from spark_probe.jar import jar_path
@@ -151,7 +151,7 @@ def _timeout_ms(timeout: str) -> int:
 
 def _refuse_changes(config: ProbeConfig, options: dict[str, Any], running: dict[str, str]) -> None:
     wanted = config.to_conf()
-    for name in options:
+    for name in flat_options(options):
         key = ProbeConfig.key(name)
         if running[key] != wanted[key]:
             raise ConfigError(
@@ -190,6 +190,22 @@ class Probe:
     def triggers(self) -> pa.Table:
         """What has fired up to the last flush: the run folder's table ``trigger`` (FORMAT.md), one row a firing."""
         return self.profile().triggers
+
+    def burst(self, stage: int | None = None, seconds: float = 20.0) -> None:
+        """Has the executors that run tasks of a stage (of any, where it is None) record more for some seconds.
+
+        Each executor records one burst at a time; the budget of bursts that rules start does not count here.
+        """
+        with jvm_errors():
+            self._control.burst(-1 if stage is None else stage, float(seconds))
+
+    def dump(self, task: int) -> None:
+        """Has the executor that runs a task (by Spark's task id) write down its thread's stack and locks.
+
+        It is in the table ``dumps`` of the next `profile`. Nothing happens where no executor runs the task.
+        """
+        with jvm_errors():
+            self._control.dump(task)
 
     def profile(self, timeout: str = "10s") -> Profile:
         """What has been recorded up to now. While profiling is on, each live executor flushes first.

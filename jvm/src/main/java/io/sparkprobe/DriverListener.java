@@ -4,6 +4,10 @@ import org.apache.spark.SparkFirehoseListener;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.scheduler.SparkListenerStageCompleted;
+import org.apache.spark.scheduler.SparkListenerStageSubmitted;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 
@@ -24,6 +28,14 @@ final class DriverListener extends SparkFirehoseListener {
             if (event instanceof SparkListenerExecutorRemoved) {
                 SparkListenerExecutorRemoved removed = (SparkListenerExecutorRemoved) event;
                 probe.executorRemoved(removed.executorId(), removed.reason());
+            } else if (event instanceof SparkListenerTaskEnd) {
+                taskEnded((SparkListenerTaskEnd) event);
+            } else if (event instanceof SparkListenerStageSubmitted) {
+                StageInfo stage = ((SparkListenerStageSubmitted) event).stageInfo();
+                probe.stages().submitted(stage.stageId(), stage.attemptNumber(), stage.numTasks());
+            } else if (event instanceof SparkListenerStageCompleted) {
+                StageInfo stage = ((SparkListenerStageCompleted) event).stageInfo();
+                probe.stages().completed(stage.stageId(), stage.attemptNumber());
             } else if (event.getClass().getName().equals(SQL_START)) {
                 Sql.started(event);
             } else if (event.getClass().getName().equals(SQL_END)) {
@@ -35,6 +47,12 @@ final class DriverListener extends SparkFirehoseListener {
             }
         } catch (Throwable t) {
             probe.failed("an event of type " + event.getClass().getSimpleName() + " could not be handled", t);
+        }
+    }
+
+    private void taskEnded(SparkListenerTaskEnd end) {
+        if (end.taskInfo() != null && end.taskInfo().successful()) {
+            probe.stages().taskSucceeded(end.stageId(), end.stageAttemptId(), end.taskInfo().duration());
         }
     }
 

@@ -32,6 +32,8 @@ import scala.Option;
 final class DriverProbe implements Rpc.Handler {
     private static final Logger LOG = LoggerFactory.getLogger(DriverProbe.class);
 
+    private static final int MOST_TRIGGERS = 100_000;
+
     private static DriverProbe current;
 
     private final SparkContext sc;
@@ -51,6 +53,8 @@ final class DriverProbe implements Rpc.Handler {
     private final Map<String, Map<String, Object>> statuses = new TreeMap<>();
     private final Map<String, SeqFiles> files = new HashMap<>();
     private final Set<String> reasonsLogged = new HashSet<>();
+    private final StageStats stages = new StageStats();
+    private final List<Map<String, Object>> triggers = new ArrayList<>();
     private final AtomicLong requests = new AtomicLong();
     private final Map<Long, Set<String>> flushed = new HashMap<>();
     private RpcEndpointRef endpoint;
@@ -134,6 +138,8 @@ final class DriverProbe implements Rpc.Handler {
         String executor = (String) message.get("executor");
         if (Rpc.STATUS.equals(message.get(Rpc.TYPE))) {
             status(executor, message);
+        } else if (Rpc.TRIGGER.equals(message.get(Rpc.TYPE))) {
+            trigger(executor, message);
         } else if (Rpc.FLUSHED.equals(message.get(Rpc.TYPE))) {
             synchronized (this) {
                 Set<String> done = flushed.get((Long) message.get("id"));
@@ -142,6 +148,31 @@ final class DriverProbe implements Rpc.Handler {
                 }
                 notifyAll();
             }
+        }
+    }
+
+    @SuppressWarnings("unchecked")
+    private synchronized void trigger(String executor, Map<String, Object> message) {
+        Map<String, Object> row = (Map<String, Object>) message.get("row");
+        row.put("executor_id", executor);
+        if (triggers.size() < MOST_TRIGGERS) {
+            triggers.add(row);
+        }
+    }
+
+    /** The firings so far, oldest first. */
+    synchronized List<Map<String, Object>> triggers() {
+        return new ArrayList<>(triggers);
+    }
+
+    StageStats stages() {
+        return stages;
+    }
+
+    /** Tells every executor; those that it is not about do nothing. */
+    synchronized void tellAll(HashMap<String, Object> message) {
+        for (RpcEndpointRef executor : executors.values()) {
+            executor.send(message);
         }
     }
 
@@ -170,6 +201,13 @@ final class DriverProbe implements Rpc.Handler {
                 }
                 context.reply(answer);
             });
+        } else if (Rpc.STAGES.equals(message.get(Rpc.TYPE))) {
+            HashMap<String, Object> answer = new HashMap<>();
+            for (Object key : (List<?>) message.get("keys")) {
+                StageStats.Figures figures = stages.figures((String) key);
+                answer.put((String) key, new long[] {figures.finished, figures.total, figures.medianMs});
+            }
+            context.reply(answer);
         } else if (Rpc.STATUS.equals(message.get(Rpc.TYPE))) {
             status(executor, message);
             context.reply(new HashMap<String, Object>());
@@ -373,7 +411,7 @@ final class DriverProbe implements Rpc.Handler {
             boolean all = true;
             for (String executor : executors.keySet()) {
                 Map<String, Object> status = statuses.get(executor);
-                all &= status != null && !"recording".equals(status.get("state"));
+                all &= status != null && !"recording".equals(status.get("state")) && !"idle".equals(status.get("state"));
             }
             long leftMs = (deadline - System.nanoTime()) / 1_000_000;
             if (all || leftMs <= 0) {

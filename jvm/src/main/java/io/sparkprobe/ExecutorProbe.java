@@ -7,6 +7,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkConf;
@@ -27,6 +28,7 @@ final class ExecutorProbe implements Rpc.Handler {
     private static final Logger LOG = LoggerFactory.getLogger(ExecutorProbe.class);
     /** Time for the last flush: what standalone gives, less some for Spark's own end. */
     static final long LAST_FLUSH_MS = 8_000;
+    private static final long STAGES_MS = 1_000;
     private static final long LAST_STATUS_MS = 2_000;
     private static final AtomicLong ENDPOINTS = new AtomicLong();
 
@@ -227,6 +229,31 @@ final class ExecutorProbe implements Rpc.Handler {
             Rpc.ask(driver, message, LAST_STATUS_MS);
         } else {
             driver.send(message);
+        }
+    }
+
+    void sendTrigger(HashMap<String, Object> row) {
+        HashMap<String, Object> message = Rpc.message(Rpc.TRIGGER);
+        message.put("executor", executorId);
+        message.put("row", row);
+        driver.send(message);
+    }
+
+    /** Figures of stage attempts from the driver; null where it does not answer at once. */
+    Map<String, StageStats.Figures> askStages(Set<String> keys) {
+        HashMap<String, Object> message = Rpc.message(Rpc.STAGES);
+        message.put("keys", new ArrayList<>(keys));
+        Map<String, StageStats.Figures> figures = new HashMap<>();
+        try {
+            Map<?, ?> answer = (Map<?, ?>) Rpc.ask(driver, message, STAGES_MS);
+            for (Map.Entry<?, ?> entry : answer.entrySet()) {
+                long[] f = (long[]) entry.getValue();
+                figures.put((String) entry.getKey(), new StageStats.Figures((int) f[0], (int) f[1], f[2]));
+            }
+            return figures;
+        } catch (Exception e) {
+            LOG.debug("the driver gave no figures of stages", e);
+            return null;
         }
     }
 

@@ -41,6 +41,11 @@ final class FlushSchedule {
         asked = true;
     }
 
+    /** Whether a flush that nobody waits for may come now: no two within 10 s. */
+    synchronized boolean mayFlush(long nowNs) {
+        return nowNs - lastNs >= LEAST_DISTANCE_NS;
+    }
+
     /** How long until the next flush; 0 or less when it is due. */
     synchronized long waitNs(long nowNs) {
         if (asked) {

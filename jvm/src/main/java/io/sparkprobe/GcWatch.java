@@ -5,6 +5,7 @@ import com.sun.management.GcInfo;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryUsage;
+import java.util.ArrayDeque;
 import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -21,6 +22,7 @@ import javax.management.openmbean.CompositeData;
 final class GcWatch implements NotificationListener {
     /** At this many collections between two flushes the oldest are dropped. */
     private static final int BOUND = 20_000;
+    private static final long RECENT_NS = 120_000_000_000L;
 
     /** One collection or concurrent cycle. */
     static final class Collection {
@@ -53,6 +55,9 @@ final class GcWatch implements NotificationListener {
     private final ConcurrentLinkedQueue<Collection> collections = new ConcurrentLinkedQueue<>();
     private final AtomicInteger waiting = new AtomicInteger();
     private volatile long heapAfterBytes = -1;
+    private volatile long explicitCalls;
+    /** Start and end of the pauses of the last minute. */
+    private final ArrayDeque<long[]> pauses = new ArrayDeque<>();
 
     void start() {
         for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) {
@@ -80,6 +85,22 @@ final class GcWatch implements NotificationListener {
         return heapAfterBytes;
     }
 
+    /** Collections that {@code System.gc()} caused. */
+    long explicitCalls() {
+        return explicitCalls;
+    }
+
+    /** Share of the window before a time that was spent in pauses. */
+    double pauseShare(long windowNs, long nowNs) {
+        long paused = 0;
+        synchronized (pauses) {
+            for (long[] pause : pauses) {
+                paused += Math.max(0, Math.min(pause[1], nowNs) - Math.max(pause[0], nowNs - windowNs));
+            }
+        }
+        return paused / (double) windowNs;
+    }
+
     /** Moves what came since the last call into the flush's tables. */
     void drainTo(Tables tables) {
         for (Collection c = collections.poll(); c != null; c = collections.poll()) {
@@ -105,8 +126,22 @@ final class GcWatch implements NotificationListener {
         GcInfo gc = info.getGcInfo();
         long agoMs = ManagementFactory.getRuntimeMXBean().getUptime() - gc.getStartTime();
         heapAfterBytes = heap(gc.getMemoryUsageAfterGc());
-        collections.add(new Collection(System.currentTimeMillis() - agoMs, System.nanoTime() - agoMs * 1_000_000,
-                gc.getDuration() * 1_000_000, isPause(info.getGcName(), info.getGcCause()), info.getGcName(),
+        long startNs = System.nanoTime() - agoMs * 1_000_000;
+        long durationNs = gc.getDuration() * 1_000_000;
+        boolean pause = isPause(info.getGcName(), info.getGcCause());
+        if ("System.gc()".equals(info.getGcCause())) {
+            explicitCalls++;
+        }
+        if (pause) {
+            synchronized (pauses) {
+                pauses.add(new long[] {startNs, startNs + durationNs});
+                while (startNs - pauses.getFirst()[0] > RECENT_NS) {
+                    pauses.removeFirst();
+                }
+            }
+        }
+        collections.add(new Collection(System.currentTimeMillis() - agoMs, startNs, durationNs, pause,
+                info.getGcName(),
                 info.getGcAction(), info.getGcCause(), heap(gc.getMemoryUsageBeforeGc()), heapAfterBytes,
                 Runtime.getRuntime().maxMemory()));
         if (waiting.incrementAndGet() > BOUND && collections.poll() != null) {

@@ -25,7 +25,7 @@ public final class ProbeConf {
     static final String LOCK = "lock";
 
     enum Type {
-        WORD, LIST, TEXT, FLAG, DURATION, SIZE, COUNT
+        WORD, LIST, TEXT, FLAG, DURATION, SIZE, COUNT, NUMBER
     }
 
     /** One option. */
@@ -46,7 +46,8 @@ public final class ProbeConf {
     }
 
     static final List<Key> KEYS = Collections.unmodifiableList(Arrays.asList(
-        new Key("mode", Type.WORD, "continuous", "0.1.0", "continuous records always; off does nothing"),
+        new Key("mode", Type.WORD, "continuous", "0.1.0", "continuous records always; triggered records nothing until"
+            + " a rule fires; off does nothing"),
         new Key("dir", Type.TEXT, "spark-probe", "0.1.0", "where run folders go: a path or a Hadoop URL. A local path"
             + " is the driver's; executors then send what they have to the driver"),
         new Key("events", Type.LIST, "cpu,wall,alloc,lock", "0.1.0", "what is sampled: cpu, wall, alloc, lock"),
@@ -67,6 +68,33 @@ public final class ProbeConf {
             + " of one flush"),
         new Key("disk.limit", Type.SIZE, "512m", "0.1.0", "size of the recording's file on the executor's disk at"
             + " which it is started anew"),
+        new Key("trigger.straggler.factor", Type.NUMBER, "3", "0.1.0", "straggler: a task that runs this many times"
+            + " the median of its stage's finished tasks; 0 for never"),
+        new Key("trigger.straggler.min", Type.DURATION, "10s", "0.1.0", "straggler: and at least this long"),
+        new Key("trigger.straggler.quorum", Type.NUMBER, "0.5", "0.1.0", "straggler: once this share of the stage's"
+            + " tasks has finished"),
+        new Key("trigger.duration.time", Type.DURATION, "0s", "0.1.0", "duration: a task that runs longer than this;"
+            + " 0s for never"),
+        new Key("trigger.gc.fraction", Type.NUMBER, "0.1", "0.1.0", "gc: the JVM paused for more than this share of"
+            + " the window to collect; 0 for never"),
+        new Key("trigger.gc.window", Type.DURATION, "10s", "0.1.0", "gc: length of the window"),
+        new Key("trigger.spill.bytes", Type.SIZE, "256m", "0.1.0", "spill: a task has spilt more of its memory than"
+            + " this; 0 for never"),
+        new Key("trigger.fetchwait.fraction", Type.NUMBER, "0.5", "0.1.0", "fetchwait: a task waited for shuffle data"
+            + " for more than this share of the window; 0 for never"),
+        new Key("trigger.fetchwait.window", Type.DURATION, "10s", "0.1.0", "fetchwait: length of the window"),
+        new Key("trigger.peak.fraction", Type.NUMBER, "0", "0.1.0", "peak: a task holds more than this share of the"
+            + " executor's execution memory; 0 for never"),
+        new Key("trigger.hung.time", Type.DURATION, "60s", "0.1.0", "hung: neither CPU used nor a metric moved for"
+            + " this long; 0s for never"),
+        new Key("trigger.explicitgc.on", Type.FLAG, "true", "0.1.0", "explicitgc: System.gc() was called"),
+        new Key("burst.duration", Type.DURATION, "20s", "0.1.0", "how long a burst records more after a rule fired"),
+        new Key("burst.budget", Type.NUMBER, "0.1", "0.1.0", "most of an executor's time that bursts may take; the"
+            + " first is free"),
+        new Key("burst.cooldown", Type.DURATION, "60s", "0.1.0", "least time between two bursts of a stage"),
+        new Key("burst.interval", Type.DURATION, "5ms", "0.1.0", "as interval, in a burst"),
+        new Key("burst.wall.interval", Type.DURATION, "20ms", "0.1.0", "as wall.interval, in a burst"),
+        new Key("burst.alloc.interval", Type.SIZE, "512k", "0.1.0", "as alloc.interval, in a burst of gc or spill"),
         new Key("tmp.dir", Type.TEXT, "", "0.1.0", "directory for the native library and the recording; empty: the"
             + " first that allows it of Spark's local directories, the working directory, java.io.tmpdir")));
 
@@ -117,11 +145,14 @@ public final class ProbeConf {
                 case FLAG:
                     flag(key.name);
                     break;
+                case NUMBER:
+                    number(key.name);
+                    break;
                 default:
                     break;
             }
         }
-        oneOf("mode", "continuous", "off");
+        oneOf("mode", "continuous", "triggered", "off");
         oneOf("engine", "auto", "ctimer", "perf", "itimer");
         Set<String> events = list("events");
         if (events.isEmpty() || !EVENTS.containsAll(events)) {
@@ -134,6 +165,18 @@ public final class ProbeConf {
         atLeast("stack.depth", count("stack.depth"), 16, "at least 16");
         atLeast("memory.limit", bytes("memory.limit"), 16L << 20, "at least 16m");
         atLeast("disk.limit", bytes("disk.limit"), 32L << 20, "at least 32m");
+        for (String share : new String[] {"trigger.straggler.quorum", "trigger.gc.fraction",
+            "trigger.fetchwait.fraction", "trigger.peak.fraction", "burst.budget"}) {
+            if (number(share) > 1) {
+                throw bad(share, "a number from 0 to 1");
+            }
+        }
+        for (String window : new String[] {"trigger.gc.window", "trigger.fetchwait.window", "burst.duration"}) {
+            atLeast(window, durationNs(window), 1_000_000_000L, "at least 1s");
+        }
+        atLeast("burst.interval", durationNs("burst.interval"), 1_000_000, "at least 1ms");
+        atLeast("burst.wall.interval", durationNs("burst.wall.interval"), 1_000_000, "at least 1ms");
+        atLeast("burst.alloc.interval", bytes("burst.alloc.interval"), 1024, "at least 1k");
         for (String method : list("methods")) {
             if (!method.matches("[\\w.$]+\\.[\\w$<>*]+")) {
                 throw bad("methods", "full names such as java.lang.System.gc");
@@ -175,6 +218,13 @@ public final class ProbeConf {
         } catch (NumberFormatException e) {
             throw bad(name, "a whole number");
         }
+    }
+
+    double number(String name) {
+        if (!values.get(name).matches("\\d{1,9}(\\.\\d{1,9})?")) {
+            throw bad(name, "a number such as 0.5 or 3");
+        }
+        return Double.parseDouble(values.get(name));
     }
 
     Set<String> list(String name) {

@@ -1,6 +1,7 @@
 package io.sparkprobe;
 
 import java.io.IOException;
+import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.api.java.JavaSparkContext;
 
@@ -39,6 +40,26 @@ public final class ProbeControl {
     /** Has each live executor flush: {@code {"flushed": [...], "late": [...]}}. */
     public String flushJson(long timeoutMs) throws InterruptedException {
         return Json.of(driver.flush(timeoutMs));
+    }
+
+    /** The firings so far, oldest first. */
+    public String triggersJson() {
+        return Json.of(driver.triggers());
+    }
+
+    /** Has each executor that runs tasks of a stage (any stage: -1) record a burst. */
+    public void burst(int stageId, double seconds) {
+        HashMap<String, Object> message = Rpc.message(Rpc.BURST);
+        message.put("stage", stageId);
+        message.put("duration_ns", (long) (seconds * 1e9));
+        driver.tellAll(message);
+    }
+
+    /** Has the executor that runs a task write down its thread's stack and locks. */
+    public void dump(long taskId) {
+        HashMap<String, Object> message = Rpc.message(Rpc.DUMP);
+        message.put("task", taskId);
+        driver.tellAll(message);
     }
 
     /** The run folder's URI. */

@@ -32,8 +32,12 @@ final class Rpc {
     static final String STATUS = "status";
     static final String BUNDLE = "bundle";
     static final String FLUSHED = "flushed";
+    static final String TRIGGER = "trigger";
+    static final String STAGES = "stages";
     // Driver to executor.
     static final String FLUSH = "flush";
+    static final String BURST = "burst";
+    static final String DUMP = "dump";
     static final String STOP = "stop";
     static final String STAGE_ENDED = "stageEnded";
 
