@@ -1,13 +1,13 @@
 """Which stage of a Spark job is slow, and which lines of code make it slow.
 
-    import spark_probe
+import spark_probe
 
-    with spark_probe.enable(spark) as probe:   # a session that is already running
-        run_the_job(spark)
-    probe.profile().report("report.html")
+with spark_probe.enable(spark) as probe:   # a session that is already running
+    run_the_job(spark)
+probe.profile().report("report.html")
 
-    builder = spark_probe.configure(builder)   # or before the session starts
-    profile = spark_probe.load("spark-probe/app-2026…")  # later, anywhere, without Spark
+builder = spark_probe.configure(builder)   # or before the session starts
+profile = spark_probe.load("spark-probe/app-2026…")  # later, anywhere, without Spark
 """
 
 from __future__ import annotations
