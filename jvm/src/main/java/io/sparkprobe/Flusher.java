@@ -297,6 +297,8 @@ final class Flusher implements Runnable {
             note("The recording was started anew when its file reached spark.probe.disk.limit="
                     + conf.text("disk.limit") + "; each time about 20 ms were not sampled.");
         }
+        // Before the cut: what ends while the chunk is being ended may have samples in the next one.
+        long cutNs = System.nanoTime();
         if (stop) {
             recorder.stop();
         } else if (successor != null) {
@@ -304,7 +306,6 @@ final class Flusher implements Runnable {
         } else {
             recorder.cut();
         }
-        long cutNs = System.nanoTime();
         digest();
         spans.forgetBefore(cutNs);
         pythonWriters.forgetBefore(cutNs);
@@ -313,8 +314,9 @@ final class Flusher implements Runnable {
     }
 
     private void digest() throws IOException {
-        List<TaskInfo> ended = spans.takeEnded();
         List<TaskInfo> running = spans.running();
+        List<TaskInfo> ended = spans.takeEnded();
+        running.removeAll(new HashSet<>(ended));
         List<TaskTimeline.Interval> intervals = spans.intervals(running);
         intervals.addAll(pythonWriters.intervals());
         TaskTimeline timeline = TaskTimeline.of(intervals);
