@@ -33,6 +33,10 @@ test("short names keep class and method", () => {
   assert.equal(shortName("com.acme.Job$$Lambda.apply:42"), "Job$$Lambda.apply:42");
   assert.equal(shortName("G1Par::copy"), "G1Par::copy");
   assert.equal(shortName("byte[]"), "byte[]");
+  assert.equal(shortName("java.lang.Object[]"), "lang.Object[]");
+  assert.equal(shortName("libz.so.1.2.13"), "libz.so.1.2.13");
+  assert.equal(shortName("libzstd-jni-1.5.6-10.so"), "libzstd-jni-1.5.6-10.so");
+  assert.equal(shortName("com.acme.Job.<init>"), "Job.<init>");
 });
 
 test("the fragment brings back what was written", () => {

@@ -64,12 +64,12 @@ export function formatDate(ms) {
   return new Date(ms).toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "medium" });
 }
 
+const JAVA_NAME = /^[A-Za-z_$][\w$]*(\.[A-Za-z_$<][\w$<>]*)+/;
+
 /** `org.apache.spark.scheduler.Task.run` -> `Task.run`: class and method, for narrow places. */
 export function shortName(name) {
-  const paren = name.search(/[(<\s]/);
-  const head = paren < 0 ? name : name.slice(0, paren);
-  const method = head.lastIndexOf(".");
-  if (method <= 0) return name;
-  const type = head.lastIndexOf(".", method - 1);
+  const head = JAVA_NAME.exec(name)?.[0];
+  if (!head || /[-.]/.test(name.charAt(head.length))) return name; // a library, a version
+  const type = head.lastIndexOf(".", head.lastIndexOf(".") - 1);
   return type < 0 ? name : name.slice(type + 1);
 }
