@@ -202,7 +202,14 @@ def events(tasks: int, seed: int = 1) -> Iterator[str]:
             **{
                 "Timestamp": START_MS + executor,
                 "Executor ID": str(executor),
-                "Executor Info": {"Host": f"10.0.{executor % 50}.17", "Total Cores": CORES},
+                "Executor Info": {
+                    "Host": f"10.0.{executor % 50}.17",
+                    "Total Cores": CORES,
+                    "Log Urls": {},
+                    "Attributes": {},
+                    "Resources": {},
+                    "Resource Profile Id": 0,
+                },
             },
         )
     now, task_id, stage = START_MS + 5_000, 0, 0

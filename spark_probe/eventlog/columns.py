@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
+from spark_probe.eventlog.fit import fit
 from spark_probe.eventlog.schemas import (
     BLOCK_UPDATES,
     EXECUTOR_PEAKS,
@@ -168,31 +169,8 @@ def from_objects(kind: str, events: list[dict[str, Any]]) -> pa.Table:
     """The nested table of events that were decoded one by one."""
     schema = JSON_SCHEMAS[kind]
     as_struct = pa.struct(list(schema))
-    array = pa.array([_as(event, as_struct) for event in events], as_struct)
+    array = pa.array([fit(event, as_struct) for event in events], as_struct)
     return pa.Table.from_batches([pa.RecordBatch.from_struct_array(array)], schema)
-
-
-def _as(value: Any, kind: pa.DataType) -> Any:
-    """`value` as `kind` would have it, None where it cannot be."""
-    if value is None:
-        return None
-    if pa.types.is_struct(kind):
-        if not isinstance(value, dict):
-            return None
-        return {field.name: _as(value.get(field.name), field.type) for field in kind}
-    if pa.types.is_list(kind):
-        return [_as(v, kind.value_type) for v in value] if isinstance(value, list) else None
-    if pa.types.is_string(kind):
-        text = value if isinstance(value, str) else json.dumps(value)
-        return text.encode("utf-8", "replace").decode()  # lone surrogates of Java strings
-    if pa.types.is_boolean(kind):
-        return value in (True, 1, "true")
-    try:
-        number = int(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    limit = 1 << (kind.bit_width - 1)
-    return number if -limit <= number < limit else None
 
 
 def task_ends(events: pa.Table) -> tuple[pa.Table, pa.Table, pa.Table]:

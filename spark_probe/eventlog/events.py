@@ -331,12 +331,9 @@ def decode(line: bytes, kind: Any) -> Any:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
     try:  # what a stricter reader refuses: NaN, bytes that are no UTF-8, lone surrogates
-        text = line.decode("utf-8-sig", "replace")
-        event = json.loads(text)
-        cleaned = json.dumps(event).encode() if isinstance(event, dict) else b"null"
-        if kind in (SqlStart, SqlAdaptiveUpdate):
-            return _DECODERS[kind].decode(cleaned)  # keeps a plan as raw JSON
-        return msgspec.convert(event, kind, strict=False)
+        event = json.loads(line.decode("utf-8-sig", "replace"), parse_constant=lambda _: None)
+        cleaned = json.dumps(event, ensure_ascii=False).encode("utf-8", "replace")
+        return _DECODERS[kind].decode(cleaned)
     except (ValueError, RecursionError, msgspec.MsgspecError):
         return None
 

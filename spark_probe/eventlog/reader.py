@@ -318,7 +318,7 @@ def _keep(tables: list[pa.Table], table: pa.Table) -> None:
 
 
 def _concat(tables: list[pa.Table], schema: pa.Schema) -> pa.Table:
-    """One table of one chunk a column, with one dictionary."""
+    """One table with one dictionary; its chunks stay as they came, since to join them costs a copy."""
     if not tables:
         return schema.empty_table()
-    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+    return pa.concat_tables(tables).unify_dictionaries()

@@ -6,6 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from spark_probe.eventlog.fit import fit
+
 __all__ = ["Rows"]
 
 _BATCH = 1 << 15
@@ -33,9 +35,15 @@ class Rows:
     def _flush(self) -> None:
         if self._rows:
             columns = zip(*self._rows, strict=True)
-            arrays = [
-                pa.array(values, field.type)
-                for values, field in zip(columns, self._schema, strict=True)
-            ]
+            pairs = zip(columns, self._schema, strict=True)
+            arrays = [_array(values, field.type) for values, field in pairs]
             self._batches.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
             self._rows.clear()
+
+
+def _array(values: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(values, kind)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        # A number beyond the column's, a string that is no Unicode: one value, not the batch.
+        return pa.array([fit(value, kind) for value in values], kind)

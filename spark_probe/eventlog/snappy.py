@@ -35,7 +35,7 @@ _CODEC = pa.Codec("snappy")
 
 def xerial(src: ByteSource, file: str, problems: Problems) -> Iterator[bytes | None]:
     """Decode the xerial framing; after a bad block go on at the next that decodes."""
-    usual = _DEFAULT_START
+    usual, largest = _DEFAULT_START, 0
     while head := src.peek(_XERIAL_HEADER):
         if head.startswith(XERIAL_MAGIC):
             src.advance(len(head))
@@ -45,7 +45,8 @@ def xerial(src: ByteSource, file: str, problems: Problems) -> Iterator[bytes | N
         block = src.peek(4 + size)[4:] if 0 < size <= _MAX_BLOCK else b""
         data = _decode(block) if len(block) == size else None
         if data is not None:
-            usual = max(usual, block[: _varint_size(block)], key=len)
+            if len(data) > largest:
+                usual, largest = block[: _varint_size(block)], len(data)
             src.advance(4 + size)
             yield data
             continue
