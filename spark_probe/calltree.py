@@ -1,23 +1,26 @@
-"""Prefix trees of call stacks, as columns.
+"""Call stacks and their prefix trees, as columns.
 
-A tree stands in preorder: node 0 is the root, the subtree of node ``i`` is ``[i, end[i])``, siblings stand
-in the order of their frame ids. So a sum over a subtree is a difference of two running sums, and "has an
-ancestor such that …" is a running maximum. Where several nodes may stand for one (two executors saw the
-same call path), their *preorder sequence* is enough to describe them: depth and frame of each node, the
-root left out. `build_tree` makes a tree of any such sequence.
+`Stacks` holds stacks front-coded: of each one only what it does not share with the one before. A *preorder
+sequence* is depth and frame of the nodes of a tree, the root first; several nodes of it may stand for one
+(two executors saw the same call path). `build_tree` makes a `Tree` of it, where siblings stand in the order
+of their frame ids and each is there once.
 
-Nothing here loops over nodes or stacks; `build_tree` loops over levels.
+In preorder the subtree of node ``i`` is ``[i, end[i])``: a sum over it is a difference of two running sums,
+and "has an ancestor such that" is a running maximum. Nothing here loops over nodes or stacks; loops go over
+levels.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Ints", "Tree", "build_tree", "front_code"]
+__all__ = ["Ints", "Stacks", "Tree", "build_tree", "front_code", "tree_of"]
 
 Ints = npt.NDArray[Any]
 
@@ -26,7 +29,7 @@ _LOW = np.int64(0xFFFFFFFF)
 
 @dataclass(frozen=True)
 class Tree:
-    """Columns of one entry a node, all int32: see the module.
+    """Columns of one entry a node in preorder, all int32.
 
     ``parent``, ``frame``: -1 for the root; ``depth``: 0 for the root; ``end``: one past the subtree.
     """
@@ -63,21 +66,6 @@ class Tree:
         out[order[1:]] = before <= order[1:] + (frame[1:] + 1) * len(self)
         return out
 
-    def with_ancestors(self, nodes: Ints) -> Ints:
-        """The nodes and all that is above them, sorted, each once; the root is always among them."""
-        marked = np.zeros(len(self), dtype=bool)
-        marked[0] = True
-        claim = np.empty(len(self), dtype=np.int32)
-        at: Ints = np.asarray(nodes)
-        while at.size:
-            at = at[~marked[at]]
-            marked[at] = True
-            # Of those that arrive at one node together, one goes on.
-            turn = np.arange(at.size, dtype=np.int32)
-            claim[at] = turn
-            at = self.parent[at[claim[at] == turn]]
-        return np.flatnonzero(marked)
-
     def paths(self, nodes: Ints) -> tuple[Ints, Ints]:
         """The frames from the root to each node, as offsets and values of a list column (int64, int32)."""
         at: Ints = np.asarray(nodes)
@@ -91,79 +79,175 @@ class Tree:
             at, slot = self.parent[at], slot - 1
         return offsets, flat
 
-    def subset(self, nodes: Ints) -> Tree:
-        """The tree of some of the nodes: sorted, the root among them, with every ancestor of each."""
-        place = np.full(len(self), -1, dtype=np.int32)
-        place[nodes] = np.arange(nodes.size, dtype=np.int32)
-        up = self.parent[nodes]
-        parent = np.where(up >= 0, place[up], -1).astype(np.int32)
-        end = np.searchsorted(nodes, self.end[nodes]).astype(np.int32)
-        return Tree(parent, self.frame[nodes], self.depth[nodes], end)
 
+@dataclass(frozen=True, eq=False)
+class Stacks:
+    """Stacks, front-coded in any order (sorted ones are shortest).
 
-def front_code(offsets: Ints, flat: Ints) -> tuple[Ints, Ints, Ints]:
-    """Stacks as a preorder sequence: what each stack shares with the one before it is left out.
-
-    ``flat[offsets[i]:offsets[i + 1]]`` are the frame ids of stack ``i``, root first. Returns ``depth`` and
-    ``frame`` of the sequence (depth 1 is the outermost frame) and ``leaf``: the place in it where each stack
-    ends, -1 for a stack without frames. Sorted stacks give the shortest sequence; any order is right.
+    Stack ``i`` starts with the first ``shared[i]`` frames of the one before; the frames of its own are
+    ``frame[start[i]:start[i + 1]]``, at least one if it has any.
     """
+
+    shared: Ints
+    start: Ints
+    frame: Ints
+
+    @classmethod
+    def of(cls, offsets: Ints, flat: Ints) -> Stacks:
+        """Of a list column: ``flat[offsets[i]:offsets[i + 1]]`` are the frame ids of stack ``i``, root first."""
+        shared, own = front_code(offsets, flat)
+        return cls(shared, np.concatenate(([0], np.cumsum(np.diff(offsets) - shared))), own)
+
+    def __len__(self) -> int:
+        return int(self.shared.size)
+
+    @cached_property
+    def length(self) -> Ints:
+        """Frames of each stack."""
+        length: Ints = self.shared + np.diff(self.start)
+        return length
+
+    @cached_property
+    def lender(self) -> Ints:
+        """The stack among whose own frames is the last that a stack shares; -1 where it shares none.
+
+        That is the last one before that shares less with its predecessor.
+        """
+        at = np.arange(-1, len(self) - 1, dtype=np.int32)
+        at[self.shared == 0] = -1
+        todo = np.flatnonzero(at >= 0)
+        while todo.size:
+            # What lies between a stack and its candidate shares at least as much as the stack; so it
+            # is with the candidate's own, and one may leap from candidate to candidate.
+            todo = todo[self.shared[at[todo]] >= self.shared[todo]]
+            at[todo] = at[at[todo]]
+        return at
+
+    def sequence(self, wanted: Ints) -> tuple[Ints, Ints, Ints]:
+        """The preorder sequence of some stacks: its depth and frame, and the place of each stack's leaf.
+
+        ``wanted``: numbers of stacks, sorted, each once. A stack without frames ends at the root, place 0.
+        """
+        depth_of = np.zeros(len(self), dtype=np.int32)  # how far the frames of a stack are needed
+        depth_of[wanted] = self.length[wanted]
+        claim = np.empty(len(self), dtype=np.int32)
+        now = wanted
+        while now.size:
+            up = self.lender[now]
+            now, up = now[up >= 0], up[up >= 0]
+            new = up[depth_of[up] == 0]
+            np.maximum.at(depth_of, up, self.shared[now])
+            # Of those that come to one stack together, one goes on.
+            turn = np.arange(new.size, dtype=np.int32)
+            claim[new] = turn
+            now = new[claim[new] == turn]
+        used = np.flatnonzero(depth_of)
+        shared = self.shared[used]
+        count = depth_of[used] - shared
+        ends = np.cumsum(count)
+        ramp = _ramp(count)
+        depth = ramp + np.repeat(shared + 1, count)
+        frame = self.frame[ramp + np.repeat(self.start[used], count)]
+        leaf = np.zeros(wanted.size, dtype=np.int64)
+        filled = depth_of[wanted] > 0
+        leaf[filled] = ends[np.searchsorted(used, wanted[filled])]
+        root = np.zeros(1, dtype=np.int32)
+        return (
+            np.concatenate((root, depth.astype(np.int32))),
+            np.concatenate((root - 1, frame.astype(np.int32))),
+            leaf,
+        )
+
+    def lists(self) -> tuple[Ints, Ints]:
+        """All frames of all stacks, as offsets (int64) and values (int32) of a list column."""
+        offsets = np.concatenate(([0], np.cumsum(self.length, dtype=np.int64)))
+        flat = np.empty(offsets[-1], dtype=np.int32)
+        slot, lender, upto = offsets[:-1], np.arange(len(self), dtype=np.int32), self.length
+        while lender.size:
+            shared = self.shared[lender]
+            count = upto - shared
+            ramp = _ramp(count)
+            frames = self.frame[ramp + np.repeat(self.start[lender], count)]
+            flat[ramp + np.repeat(slot + shared, count)] = frames
+            more = shared > 0
+            slot, upto, lender = slot[more], shared[more], self.lender[lender[more]]
+        return offsets, flat
+
+
+def _ramp(counts: Ints) -> Ints:
+    """0, 1, … for each count, one after the other."""
+    ends = np.cumsum(counts, dtype=np.int64)
+    ramp: Ints = np.arange(ends[-1] if ends.size else 0) - np.repeat(ends - counts, counts)
+    return ramp
+
+
+def front_code(offsets: Ints, flat: Ints) -> tuple[Ints, Ints]:
+    """What each stack of a list column shares with the one before (int32), and all frames of their own."""
     starts: Ints = np.asarray(offsets, dtype=np.int64)
     length = np.diff(starts).astype(np.int32)
-    full = np.flatnonzero(length)
-    if full.size < length.size:
-        kept = np.concatenate((starts[:-1][full], starts[-1:]))
-        depth, frame, ends = front_code(kept, flat)
-        leaf = np.full(length.size, -1, dtype=np.int64)
-        leaf[full] = ends
-        return depth, frame, leaf
-    if not full.size:
-        empty = np.empty(0, dtype=np.int32)
-        return empty, empty, np.empty(0, dtype=np.int64)
     flat = np.asarray(flat)[starts[0] : starts[-1]]
-    starts = starts - starts[0]
+    full = np.flatnonzero(length)
+    shared = np.zeros(length.size, dtype=np.int32)
+    if not full.size:
+        return shared, flat
+    size = length[full]
+    start = np.cumsum(size) - size
     place = np.arange(flat.size, dtype=np.int32)
-    depth = place - np.repeat(starts[:-1].astype(np.int32), length)
-    before = np.concatenate(([0], length[:-1])).astype(np.int32)
+    depth = place - np.repeat(start.astype(np.int32), size)
     # The frame of the stack before at the same depth; where that one is shorter, nothing is shared.
-    above = np.repeat(before, length)
+    before = np.concatenate(([0], size[:-1])).astype(np.int32)
+    # An empty stack in between shares nothing with its neighbours.
+    before[1:][np.diff(full) > 1] = 0
+    above = np.repeat(before, size)
     differs = flat != flat[np.maximum(place - above, 0)]
     differs |= depth >= above
     # A stack keeps at least its last frame, so that it has a place of its own.
-    differs[starts[1:] - 1] = True
-    shared = np.minimum.reduceat(np.where(differs, depth, flat.size), starts[:-1])
-    own = depth >= np.repeat(shared.astype(np.int32), length)
-    leaf = np.cumsum(length - shared) - 1
-    return depth[own] + 1, flat[own], leaf
+    differs[start + size - 1] = True
+    same = np.minimum.reduceat(np.where(differs, depth, flat.size), start).astype(np.int32)
+    shared[full] = same
+    return shared, flat[depth >= np.repeat(same, size)]
+
+
+def tree_of(depth: Ints, frame: Ints) -> Tree:
+    """The tree of a preorder sequence as it stands: what stands twice stays so."""
+    parent = np.full(depth.size, -1, dtype=np.int32)
+    end = np.arange(1, depth.size + 1, dtype=np.int32)
+    levels = _levels(depth)
+    for above, here in pairwise(levels):
+        parent[here] = above[np.searchsorted(above, here) - 1]
+    for here in reversed(levels[1:]):
+        # The last child's end comes last.
+        np.maximum.at(end, parent[here], end[here])
+    return Tree(parent, np.asarray(frame), np.asarray(depth), end)
+
+
+def _levels(depth: Ints) -> list[Ints]:
+    """The places of each depth's nodes, root first, in order."""
+    deepest = int(depth.max())
+    # Of 16-bit keys numpy sorts by counting, of wider ones by comparing.
+    keys = depth.astype(np.int16) if deepest < 1 << 15 else depth
+    order = np.argsort(keys, kind="stable").astype(np.int32)
+    return np.split(order, np.cumsum(np.bincount(depth, minlength=deepest + 1))[:-1])
 
 
 def build_tree(depth: Ints, frame: Ints) -> tuple[Tree, Ints]:
     """The tree of a preorder sequence, and the node there of each of its entries.
 
-    Entries that say the same (equal frames under one parent) become one node. The depth of an entry is at
-    most one more than that of the entry before it; the first has depth 1.
+    Entries that say the same (equal frames under one parent) become one node.
     """
-    # Of 16-bit keys numpy sorts by counting, of wider ones by comparing.
-    deepest = int(depth.max(initial=0))
-    keys = depth.astype(np.int16) if deepest < 1 << 15 else depth
-    order = np.argsort(keys, kind="stable").astype(np.int32)
-    bounds = np.cumsum(np.bincount(depth, minlength=deepest + 1))
     node = np.zeros(depth.size, dtype=np.int32)
     parents = [np.array([-1], dtype=np.int32)]
     frames = [np.array([-1], dtype=np.int32)]
     count = 1
-    above = np.empty(0, dtype=np.int32)
-    for level in range(1, deepest + 1):
-        here = order[bounds[level - 1] : bounds[level]]
+    for above, here in pairwise(_levels(depth)):
         # The entry above is the last one before on the level above.
-        up = node[above[np.searchsorted(above, here) - 1]] if above.size else 0
-        key = (np.asarray(up, dtype=np.int64) << 32) | frame[here]
+        up = node[above[np.searchsorted(above, here) - 1]]
+        key = (up.astype(np.int64) << 32) | frame[here]
         unique, inverse = np.unique(key, return_inverse=True)
         node[here] = count + inverse
         parents.append((unique >> 32).astype(np.int32))
         frames.append((unique & _LOW).astype(np.int32))
         count += unique.size
-        above = here
     tree, place = _preorder(parents, frames, count)
     return tree, place[node]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,14 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_probe import folded
-from spark_probe.calltree import Ints, Tree, build_tree, front_code
+from spark_probe.calltree import Ints, Stacks, Tree, build_tree, tree_of
 from spark_probe.framenames import printed, suffixes
+from spark_probe.frametable import FRAMES, unify
 from spark_probe.tables import CLASSES, FRAME_TYPES
 
 __all__ = ["FlameGraph", "HotFrame"]
 
 _COMPILED = ("interpreted", "jit", "inlined", "c1")
-_FRAMES = pa.schema([("name", pa.string()), ("type", pa.string()), ("line", pa.int32())])
 
 
 @dataclass(frozen=True)
@@ -61,11 +60,13 @@ class FlameGraph:
     Methods of one name are one frame, interpreted or compiled (its ``kind`` is ``java``; the others:
     native, cpp, kernel, class, python, other); ``compiled`` tells how they ran.
 
-    Internally the tree still tells frame types and lines apart (``typed``, over the rows of ``frames``), so
-    that every operation is exact in these, too.
+    What these are made of still tells frame types and lines apart, so that every operation is exact in
+    them, too: ``typed_depth``, ``typed_frame`` (rows of ``frames``), ``typed_samples`` and ``typed_value``
+    are a preorder sequence, the root first, in which a call path may stand more than once.
     """
 
-    typed: Tree
+    typed_depth: Ints = field(repr=False)
+    typed_frame: Ints = field(repr=False)
     frames: pa.Table = field(repr=False)
     typed_samples: Ints = field(repr=False)
     typed_value: Ints = field(repr=False)
@@ -76,7 +77,7 @@ class FlameGraph:
     faults: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "frames", self.frames.select(_FRAMES.names))
+        object.__setattr__(self, "frames", self.frames.select(FRAMES.names))
 
     @property
     def total(self) -> int:
@@ -133,10 +134,10 @@ class FlameGraph:
     @cached_property
     def compiled(self) -> dict[str, Ints]:
         """Total samples of each node by how its method ran: interpreted, jit, inlined, c1."""
-        totals = self.typed.sum_below(self.typed_samples)
+        totals = self._typed.sum_below(self.typed_samples)
         types = self.frames["type"].combine_chunks()
         codes = pc.fill_null(pc.index_in(types, value_set=pa.array(_COMPILED)), -1).to_numpy()
-        code = np.concatenate(([-1], codes[self.typed.frame[1:]]))
+        code = np.concatenate(([-1], codes[self.typed_frame[1:]]))
         return {
             kind: self._shown(np.where(code == i, totals, 0)) for i, kind in enumerate(_COMPILED)
         }
@@ -181,9 +182,9 @@ class FlameGraph:
 
         types: annotate frames, as `collapsed` does.
         """
-        nothing = np.zeros(len(before.typed), dtype=np.int64)
+        nothing = np.zeros_like(before.typed_samples)
         old = replace(before, typed_samples=nothing, typed_value=before.typed_samples)
-        new = replace(self, typed_value=np.zeros(len(self.typed), dtype=np.int64))
+        new = replace(self, typed_value=np.zeros_like(self.typed_samples))
         both = new.merge(replace(old, unit=self.unit))
         return both._text(types, both.typed_value, both.typed_samples)
 
@@ -212,14 +213,14 @@ class FlameGraph:
         if isinstance(text, bytes):
             text = text.decode("utf-8", "replace")
         parsed = folded.parse(text, counts, normalize)
-        flat = parsed.stacks.values.to_numpy()
-        depth, frame, leaf = front_code(parsed.stacks.offsets.to_numpy(), flat)
-        tree, node = build_tree(depth, frame)
-        weight = _sums(node[leaf], parsed.counts, len(tree))
+        offsets = parsed.stacks.offsets.to_numpy()
+        stacks = Stacks.of(offsets, parsed.stacks.values.to_numpy())
+        depth, frame, leaf = stacks.sequence(np.arange(len(stacks)))
+        weight = _sums(leaf, parsed.counts, depth.size)
         frames = pa.table(
-            [parsed.names, parsed.types, np.zeros(len(parsed.names), np.int32)], schema=_FRAMES
+            [parsed.names, parsed.types, np.zeros(len(parsed.names), np.int32)], schema=FRAMES
         )
-        return cls(tree, frames, weight, weight, event, unit, faults=parsed.faults)
+        return cls(depth, frame, frames, weight, weight, event, unit, faults=parsed.faults)
 
     @property
     def skipped(self) -> int:
@@ -232,16 +233,20 @@ class FlameGraph:
         Both are regular expressions (RE2's syntax) searched for in the frames' names. Raises ValueError for
         one that is none.
         """
-        keep = np.ones(len(self.typed), dtype=bool)
+        keep = self._ends()
         if include is not None:
-            keep &= self.typed.inside(self._found(include))
+            keep &= self._typed.inside(self._found(include))
         if exclude is not None:
-            keep &= ~self.typed.inside(self._found(exclude))
-        kept = self.typed.with_ancestors(np.flatnonzero(keep & self._ends()))
-        weights = (np.where(keep, w, 0)[kept] for w in (self.typed_samples, self.typed_value))
-        samples, value = weights
+            keep &= ~self._typed.inside(self._found(exclude))
+        below = self._typed.sum_below(keep)
+        kept = np.flatnonzero(below)
+        kept = kept if kept.size else np.zeros(1, dtype=np.int64)
         return replace(
-            self, typed=self.typed.subset(kept), typed_samples=samples, typed_value=value
+            self,
+            typed_depth=self.typed_depth[kept],
+            typed_frame=self.typed_frame[kept],
+            typed_samples=np.where(keep, self.typed_samples, 0)[kept],
+            typed_value=np.where(keep, self.typed_value, 0)[kept],
         )
 
     def merge(self, *others: FlameGraph) -> FlameGraph:
@@ -251,27 +256,30 @@ class FlameGraph:
         if len(units) > 1:
             names = ", ".join(sorted(units))
             raise ValueError(f"graphs in {names} do not add up; merge those of one unit")
-        table, rows = _one_table([graph.frames for graph in graphs])
-        tree, node = build_tree(
-            np.concatenate([graph.typed.depth[1:] for graph in graphs]),
-            np.concatenate(
-                [row[graph.typed.frame[1:]] for graph, row in zip(graphs, rows, strict=True)]
-            ),
+        table, rows = unify([graph.frames for graph in graphs])
+        depth = np.concatenate([[0], *(graph.typed_depth[1:] for graph in graphs)])
+        frame = np.concatenate(
+            [[-1], *(row[g.typed_frame[1:]] for g, row in zip(graphs, rows, strict=True))]
         )
-        # Roots stand for nothing in the sequence; their own weights (stacks without frames) add up too.
-        starts = np.cumsum([0, *(len(graph.typed) - 1 for graph in graphs)])
-        samples, value = np.zeros((2, len(tree)), dtype=np.int64)
-        for graph, start, end in zip(graphs, starts[:-1], starts[1:], strict=True):
-            at = np.concatenate(([0], node[start:end]))
-            np.add.at(samples, at, graph.typed_samples)
-            np.add.at(value, at, graph.typed_value)
+        tree, node = build_tree(depth, frame)
+        samples, value = (
+            # The roots' own weights are of stacks without frames.
+            _sums(
+                node, np.concatenate([[sum(w[0] for w in each)], *(w[1:] for w in each)]), len(tree)
+            )
+            for each in (
+                [graph.typed_samples for graph in graphs],
+                [graph.typed_value for graph in graphs],
+            )
+        )
         faults = {
             kind: sum(graph.faults.get(kind, 0) for graph in graphs)
             for kind in sorted({kind for graph in graphs for kind in graph.faults})
         }
         return replace(
             self,
-            typed=tree,
+            typed_depth=tree.depth,
+            typed_frame=tree.frame,
             frames=table,
             typed_samples=samples,
             typed_value=value,
@@ -280,20 +288,15 @@ class FlameGraph:
 
     def without_recursion(self) -> FlameGraph:
         """Frames that call themselves directly, made one frame; the sums stay."""
-        tree = self.typed
-        frame = np.concatenate(([-1], self.frame[self._view.place[1:]]))
+        tree = self._typed
+        frame = self.frame[self._view.place]
         recurs = frame == frame[tree.parent]
         recurs[0] = False
         steps = np.zeros(len(tree) + 1, dtype=np.int32)
         steps[:-1] += recurs
         np.subtract.at(steps, tree.end[recurs], 1)
         # One level up, a recursive call is a second entry for its caller.
-        flat, node = build_tree((tree.depth - np.cumsum(steps)[:-1])[1:], tree.frame[1:])
-        place = np.concatenate(([0], node))
-        samples, value = (
-            _sums(place, w, len(flat)) for w in (self.typed_samples, self.typed_value)
-        )
-        return replace(self, typed=flat, typed_samples=samples, typed_value=value)
+        return replace(self, typed_depth=tree.depth - np.cumsum(steps)[:-1].astype(np.int32))
 
     def html(self, path: str | PathLike[str] | None = None, *, title: str | None = None) -> str:
         """A self-contained page, weighted by value; also written to ``path`` if one is given."""
@@ -327,6 +330,10 @@ class FlameGraph:
         )
 
     @cached_property
+    def _typed(self) -> Tree:
+        return tree_of(self.typed_depth, self.typed_frame)
+
+    @cached_property
     def _view(self) -> _View:
         kinds = _class_codes(self._used["type"])
         # A method and a class of one name are two frames.
@@ -344,7 +351,7 @@ class FlameGraph:
     @cached_property
     def _rows(self) -> tuple[Ints, Ints]:
         """The rows of ``frames`` that the graph uses, and which of them each node but the root has."""
-        rows, inverse = np.unique(self.typed.frame[1:], return_inverse=True)
+        rows, inverse = np.unique(self.typed_frame[1:], return_inverse=True)
         return rows, inverse
 
     @cached_property
@@ -366,9 +373,9 @@ class FlameGraph:
         order = pc.sort_indices(encoded.dictionary).to_numpy()
         rank = np.empty(order.size, dtype=np.int32)
         rank[order] = np.arange(order.size, dtype=np.int32)
-        frame = rank[encoded.indices.to_numpy()][self._rows[1]]
-        tree, place = build_tree(self.typed.depth[1:], frame)
-        return tree, np.concatenate(([0], place)), encoded.dictionary.take(pa.array(order))
+        frame = np.concatenate(([-1], rank[encoded.indices.to_numpy()][self._rows[1]]))
+        tree, place = build_tree(self.typed_depth, frame)
+        return tree, place, encoded.dictionary.take(pa.array(order))
 
     def _text(self, types: bool, *weights: Ints) -> str:
         labels = printed(self._labels())
@@ -391,8 +398,8 @@ class FlameGraph:
 
     def _ends(self) -> npt.NDArray[np.bool_]:
         """Nodes where a stack ends; one of zero samples ends where nothing is below."""
-        tree = self.typed
-        leaf = tree.end == np.arange(len(tree)) + 1
+        # The next entry of a preorder sequence is a child, or there is none.
+        leaf = np.append(self.typed_depth[1:] <= self.typed_depth[:-1], True)
         ends: npt.NDArray[np.bool_] = (self.typed_samples != 0) | (self.typed_value != 0) | leaf
         return ends
 
@@ -401,8 +408,8 @@ class _Columns:
     """What the page wants of a graph: typed nodes weighted by value."""
 
     def __init__(self, graph: FlameGraph) -> None:
-        self.parent = graph.typed.parent
-        self.depth = graph.typed.depth
+        self.parent = graph._typed.parent
+        self.depth = graph.typed_depth
         self.frame = np.concatenate(([-1], graph._rows[1]))
         self.self = graph.typed_value
         self.names: Sequence[str] = graph._labels().to_pylist()
@@ -420,19 +427,3 @@ def _class_codes(types: Any) -> Any:
     codes = pa.array([CLASSES.index(c) for c in FRAME_TYPES.values()], pa.int8())
     known = pc.index_in(types, value_set=pa.array(list(FRAME_TYPES)))
     return pc.fill_null(codes.take(known), CLASSES.index("other"))
-
-
-def _one_table(tables: Sequence[pa.Table]) -> tuple[pa.Table, list[Ints]]:
-    """The distinct rows of frame tables, and the row there of each row of each table."""
-    every = pa.concat_tables([table.cast(_FRAMES) for table in tables]).combine_chunks()
-    numbered = every.append_column("row", pa.array(np.arange(len(every))))
-    first = numbered.group_by(_FRAMES.names).aggregate([("row", "min")])
-    kept = np.sort(first["row_min"].to_numpy())
-    joined = every.append_column("at", pa.array(np.arange(len(every)))).join(
-        first, keys=_FRAMES.names
-    )
-    row = np.empty(len(every), dtype=np.int64)
-    row[joined["at"].to_numpy()] = np.searchsorted(kept, joined["row_min"].to_numpy())
-    bounds = np.cumsum([0, *(len(table) for table in tables)])
-    pieces = [row[a:b].astype(np.int32) for a, b in pairwise(bounds.tolist())]
-    return every.take(pa.array(kept)), pieces

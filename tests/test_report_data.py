@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from spark_probe.calltree import build_tree, front_code
+from spark_probe.calltree import build_tree
+from spark_probe.report import report_html
 from spark_probe.report.categories import CategoryRuleError, load_categories
 from spark_probe.report.encode import Delta, Text, pack
 from spark_probe.report.samples import Samples, collect
@@ -152,6 +153,14 @@ CATEGORY_CASES = [
         "business",
     ),
     ([("[unknown]", "native")], "other"),
+    ([("[gc]", "kind"), ("G1CMTask::step", "cpp"), ("SpinPause", "cpp")], "gc"),
+    (
+        [
+            ("org.apache.spark.sql.execution.UnsafeRowSerializerInstance.next", "jit"),
+            ("java.io.BufferedInputStream.read", "jit"),
+        ],
+        "serialization",
+    ),
 ]
 
 
@@ -164,9 +173,9 @@ def test_a_stack_has_the_category_of_what_it_did(
     types = dict(stack)
     codes = rules.of_frames(names, [types[name] for name in names])
     flat = np.array([names.index(name) for name, _ in stack])
-    depth, frame, leaf = front_code(np.array([0, len(stack)]), flat)
-    tree, place = build_tree(depth, frame)
-    assert rules.keys[rules.of_nodes(tree, codes)[place[leaf[0]]]] == category
+    depth = np.arange(len(stack) + 1)
+    tree, place = build_tree(depth, np.concatenate(([-1], flat)))
+    assert rules.keys[rules.of_nodes(tree, codes)[place[-1]]] == category
 
 
 def test_every_rule_has_a_source_and_every_category_a_rule() -> None:
@@ -358,3 +367,10 @@ def test_too_many_tasks_keep_the_slowest_of_each_stage() -> None:
     rows = [r for r in tasks.to_pylist() if r["stage_id"] == 2]
     worst = max(rows, key=lambda row: row["duration_ms"])["task_id"]
     assert listed.of(np.array([worst]))[0] >= 0
+
+
+def test_pages_stay_small() -> None:
+    usual = report_html(big_run(stages=60, tasks=200, rows=400_000, nodes=100_000))
+    assert len(usual) < 5_000_000
+    streaming = report_html(big_run(stages=3_000, tasks=40, rows=600_000, nodes=200_000))
+    assert len(streaming) < 10_000_000

@@ -56,10 +56,9 @@ def flamegraph_html(
     rules = categories or load_categories()
     weight = np.asarray(graph.self, dtype=np.float64)
     ids, names, types = named_frames(graph.names, graph.types, graph.frame, weight)
-    inner = np.flatnonzero(np.asarray(graph.depth) > 0)
-    tree, node = build_tree(np.asarray(graph.depth)[inner], ids[np.asarray(graph.frame)[inner]])
-    self_ = np.bincount(node, weights=weight[inner], minlength=len(tree))
-    self_[0] += weight[np.asarray(graph.depth) == 0].sum()
+    frame = np.where(graph.frame >= 0, ids[graph.frame], -1)
+    tree, node = build_tree(np.asarray(graph.depth), frame)
+    self_ = np.bincount(node, weights=weight, minlength=len(tree))
     blocks = {
         "frames": frame_block(names, types, rules),
         "tree": pack({**tree_columns(tree), "self": integers(self_)}),

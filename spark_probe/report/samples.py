@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_probe.calltree import Tree, build_tree, front_code
+from spark_probe.calltree import Stacks, Tree, build_tree, front_code, tree_of
 from spark_probe.report.flamepage import named_frames
 
 __all__ = ["Samples", "collect"]
@@ -72,16 +72,18 @@ def collect(
     used = flat
     per_frame = np.repeat(weight.astype(np.float64), np.diff(offsets))
     ids, names, types = named_frames(names, types, used, per_frame)
-    depth, frame, leaf = front_code(offsets, ids[flat])
+    shared, own = front_code(offsets, ids[flat])
+    starts = np.concatenate(([0], np.cumsum(np.diff(offsets) - shared)))
+    depth, frame, leaf = Stacks(shared, starts, own).sequence(np.arange(shared.size))
     tree, place = build_tree(depth, frame)
-    ends = np.where(leaf >= 0, place[leaf] if place.size else 0, 0).astype(np.int64)
+    ends = place[leaf].astype(np.int64)
     event, event_names = _encode(samples["event"])
     state, state_names = _encode(samples["state"])
     bucket = _ints(samples["bucket_ms"])
     known = bucket >= 0
     origin = int(bucket[known].min()) if known.any() else 0
-    starts = np.unique(bucket[known])
-    width = int(np.diff(starts).min()) if starts.size > 1 else 10_000
+    moments = np.unique(bucket[known])
+    width = int(np.diff(moments).min()) if moments.size > 1 else 10_000
     rows = {
         "stage": stage_index,
         "event": event,
@@ -230,7 +232,7 @@ def _fit_nodes(samples: Samples, budget: int) -> Samples:
             break
         target[lost] = target[tree.parent[lost]]
     moved = target[samples.rows["node"]]
-    smaller = tree.subset(kept)
+    smaller = tree_of(tree.depth[kept], tree.frame[kept])
     note = (
         f"Stacks are cut where fewer than {floor + 1} samples of the run reach, to keep the page "
         "small; the sums are whole."
