@@ -77,13 +77,14 @@ $(JAR): $(JAVA_SOURCES)
 	rm -f $(@D)/*.jar
 	cp build/libs/$(@F) $@
 
-# pip keeps its downloads, and the wheel that it makes of pyspark's archive (400 MB), in its own cache.
+# pip keeps its downloads, and the wheel that it makes of pyspark's archive (400 MB), in its own cache
+# (with --use-pep517: else an old pip makes no wheel).
 $(READY): PYSPARK := $(SPARK)
 $(OTHER_READY): PYSPARK := $(OTHER_SPARK)
 $(READY) $(OTHER_READY): pyproject.toml gradle.properties Makefile | $(JAR)
 	.ci/need jdk venv
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install -q -e '.[dev]' pyspark==$(PYSPARK)
+	$(@D)/bin/python -m pip install -q --use-pep517 -e '.[dev]' pyspark==$(PYSPARK)
 	touch $@
 
 $(NODE_READY): tests/js/package-lock.json
