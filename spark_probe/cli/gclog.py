@@ -33,7 +33,7 @@ def gclog(files: tuple[str, ...], as_json: bool) -> None:
       start, end, span_s                 uptime_s and time (UTC) of both ends; seconds covered
       pauses, full, cycles, system_gc    counts; cycles are ZGC's; calls of System.gc()
       pause_ms, longest_ms, longest      sum; the longest, with its type, cause, time and line
-      mean_, median_, p99_pause_ms       of the pauses
+      mean_pause_ms, median_pause_ms, p99_pause_ms
       throughput                         1 - time in pauses / span_s
       heap_before_bytes, heap_after_bytes    first, max and last of collections
       heap_committed_bytes, live_bytes   largest heap; most used after a full collection

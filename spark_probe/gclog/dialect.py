@@ -13,7 +13,7 @@ CLASSIC = "classic"
 
 _STAMP = rb"(?:\d{4}-\d\d-\d\dT[\d:.,]+[+-]\d{4}: )?(?:#\d+: )?(?:\d+[.,]\d+: )?(?:#\d+: )?"
 _UNIFIED = re.compile(
-    rb"(?m)^.*\]\s*GC\(\d+\) |^GC\(\d+\) +(?:[YyO]: )?(?:Pause|Concurrent|Garbage|Minor|Major|Using)"
+    rb"(?m)^.*\]\s*GC\(\d+\) |^ *GC\(\d+\) +(?:[YyO]: )?(?:Pause|Concurrent|Garbage|Minor|Major|Using)"
     rb"|\]\[gc[ ,\]]|^\[gc[ ,\]]"
     rb"|^(?:\[[^\]\n]*\])* *Using (?:Serial|Parallel|G1|Shenandoah|Concurrent Mark Sweep|The Z Garb)"
     rb"|^\[[\d.,]+s\](?:\[[^\]\n]*\])*\[(?:safepoint|gc)"
@@ -32,7 +32,7 @@ _FOREIGN = (
     (rb"<verbosegc|<gc-start |<exclusive-start |<af type=", "an IBM J9 / OpenJ9 verbose GC log"),
     (rb"(?m)^<AF\[\d+\]: |^<GC\(\d+\): |<GC\[\d+\]: ", "an IBM JDK 1.2 to 1.4 verbose GC log"),
     (rb"(?m)^<GC: +-?\d", "an HP-UX JDK log (-Xverbosegc)"),
-    (rb"\[ ?memory ?\] |\[memdbg ?\]|<JRockit|\[JRockit\]|-nursery\W", "a JRockit log"),
+    (rb"\[ ?memory ?\] |\[memdbg ?\]|<JRockit|\[JRockit\]", "a JRockit log"),
     (rb"(?m)^GC: (?:initializing|initial heap|GC #)", "an IBM i JDK log"),
     (rb"\[\d+:0x[0-9a-f]+\] +\d+ ms: (?:Scavenge|Mark-)", "a V8 (Node.js) --trace-gc log"),
     (rb"(?m)^gc \d+ @[\d.]+s \d+%: ", "a Go gctrace log"),

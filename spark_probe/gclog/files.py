@@ -9,12 +9,12 @@ import codecs
 import gzip
 import io
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
-from spark_probe.gclog.errors import GcLogError
+from spark_probe.gclog.errors import GcLogError, Problem
 
 __all__ = ["Block", "blocks", "expand"]
 
@@ -69,29 +69,30 @@ def _rotation(path: str) -> tuple[str, int, str]:
     return (path[: numbered.start()], int(numbered[1]), path) if numbered else (path, 1 << 30, path)
 
 
-def blocks(path: str) -> Iterator[Block]:
+def blocks(path: str, problems: list[Problem]) -> Iterator[Block]:
     """The lines of a file, plain or gzip, UTF-8 or UTF-16, in blocks of about 8 MiB.
 
-    ``\\r\\n`` becomes ``\\n``. A gzip file that was cut gives what is whole.
+    ``\\r\\n`` becomes ``\\n``. A gzip file that was cut gives what can be unpacked,
+    and a problem.
 
     Raises:
         GcLogError: the file cannot be opened, is of another kind, or has a line of 64 MiB.
     """
     try:
         with open(path, "rb") as raw:
-            yield from _lines(_plain(raw, path), path)
+            yield from _lines(_plain(raw, path), path, problems)
     except OSError as error:
         raise GcLogError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _plain(raw: IO[bytes], path: str) -> IO[bytes]:
+def _plain(raw: io.BufferedIOBase, path: str) -> io.BufferedIOBase:
     start = raw.read(4)
     raw.seek(0)
     for magic, name in ((ZIP, "a zip archive"), (ZSTD, "zstd")):
         if start == magic:
             raise GcLogError(f"{path} is {name}; unpack it and give the log itself")
     if start.startswith(GZIP):
-        return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
+        return gzip.GzipFile(fileobj=raw)
     if start[:2] in UTF16:
         raw.seek(2)
         text = codecs.getreader(UTF16[start[:2]])(raw, "replace")
@@ -118,11 +119,11 @@ class _Recoded(io.RawIOBase):
         return len(taken)
 
 
-def _lines(stream: IO[bytes], path: str) -> Iterator[Block]:
+def _lines(stream: io.BufferedIOBase, path: str, problems: list[Problem]) -> Iterator[Block]:
     rest = b""
     line = 1
     while True:
-        data, ended = _read(stream)
+        data, ended = _read(stream, path, problems)
         data = rest + data
         cut = len(data) if ended else data.rfind(b"\n") + 1
         rest = data[cut:]
@@ -140,10 +141,19 @@ def _lines(stream: IO[bytes], path: str) -> Iterator[Block]:
             return
 
 
-def _read(stream: IO[bytes]) -> tuple[bytes, bool]:
+def _read(stream: io.BufferedIOBase, path: str, problems: list[Problem]) -> tuple[bytes, bool]:
     """The next bytes, and whether the stream has ended with them."""
-    try:
+    if not isinstance(stream, gzip.GzipFile):
         data = stream.read(BLOCK_BYTES)
-    except (EOFError, gzip.BadGzipFile):  # a log that was cut while it was packed
-        return b"", True
-    return data, not data
+        return data, not data
+    parts: list[bytes] = []
+    size = 0
+    try:
+        # Piece by piece: a read that fails loses all that it has unpacked.
+        while size < BLOCK_BYTES and (part := stream.read1(BLOCK_BYTES)):
+            parts.append(part)
+            size += len(part)
+    except (EOFError, OSError, zlib.error):
+        problems.append(Problem(path, 0, "the gzip file is cut or damaged: its end is missing"))
+        return b"".join(parts), True
+    return b"".join(parts), not size

@@ -13,9 +13,11 @@ __all__ = ["classic_label", "unified_label"]
 _CAUSED = frozenset(
     (
         "Pause Young", "Pause Full", "Pause Mixed", "Pause Initial Mark", "Pause Incremental GC",
-        "Pause Complete GC", "Garbage Collection", "Minor Collection", "Major Collection",
+        "Pause Complete GC", "Pause Full GC", "Garbage Collection", "Minor Collection", "Major Collection",
     )
 )  # fmt: skip
+# The last two: native images.
+_FULL = frozenset(("Pause Full", "Pause Full GC", "Pause Complete GC"))
 _KINDS = frozenset(
     (
         "Normal", "Mixed", "Prepare Mixed", "Concurrent Start", "Concurrent End", "Initial Mark",
@@ -48,7 +50,7 @@ def unified_label(text: str) -> Label:
         cause=cause,
         failure=failure,
         pause=_GENERATION.sub("", name).startswith("Pause"),
-        full=name in ("Pause Full", "Pause Complete GC"),
+        full=name in _FULL,
     )
 
 

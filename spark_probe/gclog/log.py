@@ -134,7 +134,8 @@ def _read_file(path: str) -> _File:
     dialect: str | None = None
     stamps, stops, hinted = Stamps(), Stops(), None
     seen_bytes = 0
-    for block in blocks(path):
+    problems: list[Problem] = []
+    for block in blocks(path, problems):
         seen_bytes += len(block.data)
         if parser is None:
             # Before the first sign of a GC log there may be what else the process printed.
@@ -149,6 +150,7 @@ def _read_file(path: str) -> _File:
         stamps.add(block, dialect)
     if parser is None:
         raise GcLogError(_refusal(path, seen_bytes))
+    parser.problems += problems
     return _File(
         path=path,
         parser=parser,

@@ -50,6 +50,7 @@ _CONCURRENT = re.compile(
 _SHENANDOAH = re.compile(
     rf"((?:Pause|Concurrent) [^,\d]*?)(?: {_SIZE}->{_SIZE}\({_SIZE}\))?, (\d+[.,]\d+) ms$"
 )
+_BREAKS = re.compile(r"\s+(?=,)|\n+")
 _SCALES = {"B": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40}
 
 
@@ -108,7 +109,7 @@ def _collect(node: _Node, events: list[Event]) -> float:
         rest = {"duration_ns": round(max(0.0, total_s - inner_s) * 1e9)}
         events.append(Event(label, {**_stamp(node.before), **rest, **sizes}))
         return total_s
-    if found := _CONCURRENT.match(own.replace("\0", "")):
+    if found := _CONCURRENT.match(_BREAKS.sub("", own.replace("\0", ""))):
         took_s = _number(found[2] or found[4])
         events.append(Event(Label(found[1] or f"GC {found[3]}"), _ended(node.before, took_s)))
     elif found := _SHENANDOAH.match(own):

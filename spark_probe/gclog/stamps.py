@@ -17,7 +17,10 @@ from spark_probe.gclog.unified import clocks
 __all__ = ["Stamps"]
 
 _EDGE_BYTES = 64 << 10
-_DECORATIONS = re.compile(rb"^(?:\[[^\]]*\])+")
+# Whatever a container's log puts in front of them.
+_DECORATIONS = re.compile(
+    rb"(?:\[[^\]]*\])*\[[^\]]*(?:\d[mn]?s|\dT\d\d:[\d:.,]+[+-]\d+) *\](?:\[[^\]]*\])*"
+)
 _CLASSIC = (
     r"^(?:(?P<date>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d{3})(?P<zone>[+-]\d{4}): )?"
     r"(?:#\d+: )?(?:(?P<up>\d+[.,]\d+): )?"
@@ -52,7 +55,7 @@ class Stamps:
 
 def _clocks(lines: Iterable[bytes], dialect: str) -> tuple[Numbers, Numbers]:
     if dialect == UNIFIED:
-        heads = [head[0] for line in lines if (head := _DECORATIONS.match(line))]
+        heads = [head[0] for line in lines if (head := _DECORATIONS.search(line))]
         return clocks(pa.array(heads, pa.binary()))
     _, found = captures(pa.array(list(lines), pa.binary()), _CLASSIC)
     return floats(found["up"]), epoch_ms(found["date"], found["zone"])

@@ -169,9 +169,12 @@ def _pause_intervals(events: pa.Table, spans: list[Span]) -> list[tuple[Floats, 
 
 
 def _throughput(pauses: pa.Table, spans: list[Span], span_s: float) -> float | None:
-    if np.isnan(clock_s(pauses)).any():
+    unplaced = np.isnan(clock_s(pauses))
+    if len(unplaced) and unplaced.mean() > 0.5:
         return None
     stopped_s = sum(float((end - start).sum()) for start, end in _pause_intervals(pauses, spans))
+    # A pause whose time stamp another thread has printed into still took its time.
+    stopped_s += float(np.nansum(floats_of(pauses, "duration_ns")[unplaced])) / 1e9
     # A log of nothing but a pause says nothing about the time around it.
     return round(1.0 - stopped_s / span_s, 6) if stopped_s < span_s * (1 - 1e-9) else None
 
@@ -185,9 +188,8 @@ def _rates(events: pa.Table) -> tuple[float | None, float | None]:
             pc.invert(pc.match_substring_regex(events["type"], "^[YyO]: ")),
         )
     )
+    sized = sized.filter(pa.array(~np.isnan(clock_s(sized))))
     start = clock_s(sized)
-    if not len(start) or np.isnan(start).any():
-        return None, None
     run = np.asarray(sized["run"].to_numpy())
     end = start + np.nan_to_num(floats_of(sized, "duration_ns")) / 1e9
     order = np.lexsort((end, start, run))

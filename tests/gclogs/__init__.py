@@ -1,0 +1,1 @@
+"""GC logs in the shapes that the JVMs write, made for the tests."""
