@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import platform
 import random
 import sys
@@ -50,7 +51,7 @@ from spark_probe.jar import jar_path
 SPARK_PROFILER = "event=wall,interval=10ms,alloc=2m,lock=10ms,chunktime=300s"
 OFF, OFF_AGAIN, PROBE, SPARK = "off", "off-again", "probe", "spark-profiler"
 
-console = Console()
+console = Console(width=100)
 
 
 @dataclass
@@ -85,6 +86,7 @@ class Bench:
             )
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", "4")
             .config("spark.local.dir", str(self.folder / "local"))
             .config("spark.log.level", "ERROR")
@@ -294,6 +296,7 @@ def main(
     volume_minutes: float,
     output: Path,
 ) -> None:
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     data = tpch.generate(data or Path("data") / f"tpch-{scale:g}", scale)
     with tempfile.TemporaryDirectory(prefix="overhead-") as folder:
         bench = Bench(Path(folder), data, scale, queries)
