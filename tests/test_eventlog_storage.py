@@ -261,6 +261,7 @@ def test_several_logs_in_a_directory(tmp_path: Path) -> None:
         ("binary", bytes(range(256)) * 50, "no Spark event log"),
         ("json", b'{"a": 1}\n', "no Spark event log"),
     ],
+    ids=["nothing", "text", "binary", "json"],
 )
 def test_what_is_no_log_is_refused(
     tmp_path: Path, name: str, content: bytes | None, says: str

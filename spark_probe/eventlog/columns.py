@@ -25,7 +25,6 @@ from spark_probe.eventlog.schemas import (
     TASK_METRICS,
     TASK_PEAKS,
     TASKS,
-    TEXT,
 )
 
 __all__ = [
@@ -351,7 +350,7 @@ def _positive(moment: Any) -> Any:
 
 
 def _text(values: Any, longest: int) -> Any:
-    return pc.utf8_slice_codeunits(values, 0, longest).cast(TEXT)
+    return pc.dictionary_encode(pc.utf8_slice_codeunits(values, 0, longest))
 
 
 def _one(values: Any) -> Any:

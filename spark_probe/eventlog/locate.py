@@ -89,9 +89,9 @@ def find_logs(path: str) -> list[str]:
     """
     fs, root = _filesystem(path)
     try:
-        if not fs.exists(root):
-            raise EventLogError(f"{path}: no such file or directory; check the path")
         if not fs.isdir(root):
+            if not fs.exists(root):
+                raise EventLogError(f"{path}: no such file or directory; check the path")
             return [path]
         entries = _list(fs, root)
         if _log_files(entries):

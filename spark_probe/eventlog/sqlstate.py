@@ -162,7 +162,7 @@ def _failed_by_jobs(executions: pa.Table, jobs: pa.Table) -> pa.Table:
     by_job = pc.is_in(executions["execution_id"], failed.combine_chunks().unique())
     status = pc.if_else(pc.and_(silent, by_job), "failed", executions["status"])
     error = executions["error"].cast(pa.string())
-    error = pc.if_else(pc.equal(error, ""), None, error).cast(schemas.TEXT)
+    error = pc.dictionary_encode(pc.if_else(pc.equal(error, ""), None, error))
     for name, values in (("status", status), ("error", error)):
         field = schemas.SQL_EXECUTIONS.field(name)
         executions = executions.set_column(executions.schema.get_field_index(name), field, values)

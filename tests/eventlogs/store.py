@@ -27,8 +27,9 @@ def plain(data: bytes) -> bytes:
 
 
 def zstd_frames(data: bytes) -> bytes:
-    """A frame a flush, as Spark's ZStdCompressionCodec ends them."""
-    return b"".join(zstandard.ZstdCompressor().compress(piece) for piece in pieces(data, 3_000))
+    """A frame a flush, as Spark's ZStdCompressionCodec ends them (with checksums, to see damage)."""
+    compressor = zstandard.ZstdCompressor(write_checksum=True)
+    return b"".join(compressor.compress(piece) for piece in pieces(data, 3_000))
 
 
 def gzip_members(data: bytes) -> bytes:
