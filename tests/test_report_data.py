@@ -357,6 +357,32 @@ def test_stages_of_one_call_site_fold_when_there_are_many() -> None:
     assert sum(entry["tasks"] for entry in folded.entries) == 150
 
 
+def test_a_stage_without_a_name_of_its_own_is_told_by_its_query_and_plan() -> None:
+    run = small_run(1, 3)
+    stage = {
+        **run.events["stages"].to_pylist()[0],
+        "name": "$anonfun$withThreadLocalCaptured$1 at F.java:1",
+    }
+    nodes = [
+        {"execution_id": 0, "node_id": i, "name": name, "description": ""}
+        for i, name in enumerate(
+            ["Exchange", "WholeStageCodegen (2)", "HashAggregate", "Project", "Scan parquet x"]
+        )
+    ]
+    places = [
+        {"execution_id": 0, "node_id": i, "stage_id": 0, "stage_attempt": 0} for i in range(5)
+    ]
+    events = {
+        **run.events,
+        "stages": pa.Table.from_pylist([stage]),
+        "sql_nodes": pa.Table.from_pylist(nodes),
+        "sql_stages": pa.Table.from_pylist(places),
+    }
+    (entry,) = collect_stages(RunTables(events=events), task_table(run)).entries
+    assert entry["name"] == "SELECT price FROM t"
+    assert entry["operators"] == "Exchange ← HashAggregate ← Scan parquet x"
+
+
 def test_too_many_tasks_keep_the_slowest_of_each_stage() -> None:
     run = big_run(stages=5, tasks=400, rows=100, nodes=100)
     tasks = task_table(run)

@@ -54,6 +54,19 @@ METRICS = (
     ("Peak memory", "peak_memory_bytes", "bytes"),
 )
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+# Names that Spark gives to stages which adaptive execution submits on a thread of its own.
+_OPAQUE = re.compile(r"withThreadLocalCaptured|^\$anonfun")
+# Plan nodes that are in nearly every plan and tell nothing of a stage.
+_PLAIN_NODES = {
+    "AQEShuffleRead",
+    "AdaptiveSparkPlan",
+    "ColumnarToRow",
+    "Filter",
+    "InputAdapter",
+    "Project",
+    "WholeStageCodegen",
+}
+OPERATORS_SHOWN = 3
 _DIGITS = re.compile(r"\d+")
 _STATUSES = ("success", "failed", "killed", "running")
 
@@ -128,6 +141,7 @@ def collect_stages(run: RunTables, tasks: pa.Table, *, fold_over: int = FOLD_OVE
     outside = {pair for pair in pairs if pair[0] is None or pair[0] < 0}
     ordered = sorted(pairs - outside)
     plan = _plan_nodes(run)
+    queries = {row["execution_id"]: row["description"] for row in run.rows("sql_executions")}
     same = _alike(ordered, rows, plan, fold_over)
     entries: list[dict[str, Any]] = []
     seen: dict[Any, int] = {}
@@ -135,6 +149,8 @@ def collect_stages(run: RunTables, tasks: pa.Table, *, fold_over: int = FOLD_OVE
     for pair in ordered:
         row = rows.get(pair, {})
         name = clip(row.get("name")) or f"stage {pair[0]}"
+        if _OPAQUE.search(name):
+            name = clip(queries.get(row.get("sql_execution_id"))) or name
         details = clip(row.get("details"))
         like = same[pair]
         if like in seen:
@@ -241,7 +257,15 @@ def _entry(
         "description": clip(row.get("description"), 300),
         "section": clip(row.get("section"), 300),
         "nodes": nodes,
+        "operators": _operators(nodes),
     }
+
+
+def _operators(nodes: list[list[str]]) -> str:
+    """The plan's nodes that tell what a stage does, as it is read: the last one first."""
+    names = [name.partition(" (")[0] for name, _ in nodes]
+    telling = list(dict.fromkeys(name for name in names if name not in _PLAIN_NODES))
+    return " ← ".join(telling[:OPERATORS_SHOWN])
 
 
 def _plan_nodes(run: RunTables) -> dict[tuple[int, int], list[list[str]]]:

@@ -6,7 +6,7 @@ import { shortName } from "./format.js";
 const ROW = 18;
 const NARROW_PX = 0.4; // frames below this are drawn merged; sums never are
 const LABEL_PX = 28;
-const TRUNK = 0.97; // share of the view that makes a frame part of the trunk
+const TRUNK = 0.85; // share of the view that makes a frame part of the trunk
 const FONT = '11.5px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
 export class FlameCanvas {

@@ -7,7 +7,7 @@ import { HotTable } from "./hot.js";
 import { diffColour, framePainter, isDark, typeColour, typeText, categoryColour } from "./palette.js";
 import { EXCLUDE, FOCUS, HIDE, INCLUDE, derive, folded, matchedTotal, pathKeys, pathTo, reverse } from "./tree.js";
 
-const DEFAULTS = { mode: "icicle", view: "down", rec: "", colour: "type", q: "", re: "", inc: "", exc: "", hide: "", focus: "", frame: "", z: "", side: "" };
+const DEFAULTS = { mode: "icicle", view: "down", rec: "", colour: "category", q: "", re: "", inc: "", exc: "", hide: "", focus: "", frame: "", z: "", side: "" };
 const CRUMBS = 7;
 
 /** A matcher of names for a text (any case) or a regular expression; null where there is nothing to match. */
@@ -70,7 +70,7 @@ export class GraphPanel {
         "down",
         set("view"),
       ),
-      colour: select("Colours", [["type", "by frame type"], ["category", "by category"], ["package", "by package"]], "type", set("colour")),
+      colour: select("Colours", [["category", "by category"], ["type", "by frame type"], ["package", "by package"]], "category", set("colour")),
       side: segmented("Width", [["", ""], ["a", ""]], "", set("side")),
       rec: h("input", { type: "checkbox", onchange: (event) => this.change({ rec: event.target.checked ? "1" : "" }, true) }),
       q: h("input", { type: "search", placeholder: "Search frames", "aria-label": "Search frames", class: "search", oninput: typed("q") }),

@@ -7,7 +7,7 @@ export function stageLabel(stage) {
   if (stage.id < 0) return `${stage.run ? "B · " : ""}${stage.name}`;
   const run = stage.run ? "B · " : "";
   const id = run + (stage.folded > 1 ? `${stage.folded} stages like ${stage.id}` : `Stage ${stage.id}${stage.attempt ? `.${stage.attempt}` : ""}`);
-  return `${id} · ${stage.name}`;
+  return `${id} · ${stage.name}${stage.operators ? ` · ${stage.operators}` : ""}`;
 }
 
 /** All scopes of a document: [{key, kind, label, stages: [index]}]. */
