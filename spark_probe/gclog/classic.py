@@ -81,14 +81,16 @@ class Classic:
     def add(self, block: Block) -> None:
         """Takes the events of a block."""
         lines = lines_of(block.data)
-        opens = _count(lines, "[") - _count(
-            lines, "[0x"
-        )  # `[0x..., 0x...)`: a range, not a bracket
+        opens = _count(lines, "[")
+        if b"[0x" in block.data:
+            opens -= _count(lines, "[0x")  # `[0x..., 0x...)`: a range of addresses, not a bracket
         change = opens - _count(lines, "]")
         wanted = (opens > 0) | (change != 0)
         if b"(concurrent mode " in block.data:  # may stand on a line of its own
             wanted |= match(lines, r"\(concurrent mode ")
-        wanted &= ~(match(lines, _DETAIL) & ~match(lines, _NOT_DETAIL))
+        detail = np.flatnonzero(match(lines, _DETAIL))
+        if len(detail):
+            wanted[detail] &= match(lines.take(pa.array(detail)), _NOT_DETAIL)
         if b"[Eden: " in block.data or b"   [ " in block.data:
             self._g1_sizes(lines, block.first_line)
         numbers = np.flatnonzero(wanted)
@@ -158,13 +160,14 @@ class Classic:
                 self._late.append({"line": np.array([float(line)]), **sizes})
 
     def _whole_lines(self, lines: pa.Array, free: Mask, numbers: Mask) -> None:
-        free &= ~match(lines, r"-start(?:ed)?\]|, start\]")
         for read in (self._generations, self._plain, self._concurrent):
             if not free.any():
                 return
             chosen = np.flatnonzero(free)
             mask = read(lines.filter(pa.array(free)), numbers[chosen].astype(np.float64))
             free[chosen[mask]] = False
+        if free.any():
+            free &= ~match(lines, r"-start(?:ed)?\]|, start\]")
         for at in np.flatnonzero(free):
             self._record(lines[int(at)].as_py(), int(numbers[at]))
 

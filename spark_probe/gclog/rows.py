@@ -92,6 +92,9 @@ class Rows:
             )
             for name in NUMBERS
         }
+        self._chunks, self._codes = [], []  # the rows are the caller's now
+        if np.all(np.diff(numbers["line"]) >= 0):
+            return codes, numbers
         order = np.argsort(numbers["line"], kind="stable")
         return codes[order], {name: column[order] for name, column in numbers.items()}
 
