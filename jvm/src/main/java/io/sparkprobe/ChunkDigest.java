@@ -26,6 +26,7 @@ final class ChunkDigest {
     private final ChunkStacks stacks;
     private final SampleTable samples;
     private final ThreadContexts[] threads;
+    private final WallStacks wallStacks;
     private final List<String> notes = new ArrayList<>();
     private RecordingSettings means;
     private int settingsSeen;
@@ -52,6 +53,7 @@ final class ChunkDigest {
         this.samples = samples;
         // The last one is for threads that the chunk does not name.
         this.threads = new ThreadContexts[chunk.threadCount() + 1];
+        this.wallStacks = new WallStacks(threads.length);
         this.means = new RecordingSettings(known, settings);
     }
 
@@ -79,6 +81,7 @@ final class ChunkDigest {
                 count(event);
             }
         } finally {
+            countLate();
             learnSettings();
             if (unreadable > 0) {
                 notes.add(unreadable + " events or stacks of a damaged chunk made no sense.");
@@ -103,8 +106,7 @@ final class ChunkDigest {
         }
         switch (event) {
             case EXECUTION:
-                int code = executionCode();
-                count(code, stack(), code == SampleTable.CPU ? means.cpuIntervalNs : means.wallIntervalNs);
+                countExecution();
                 break;
             case WALL:
                 countBatch();
@@ -112,20 +114,50 @@ final class ChunkDigest {
             case ALLOC_TLAB:
                 // What an allocation in a new TLAB stands for is the TLAB.
                 long tlab = events.field(JfrEvents.TLAB_SIZE);
-                count(SampleTable.ALLOC_TLAB, stackWithClass(), tlab > 0 ? tlab : events.field(JfrEvents.SIZE));
+                count(SampleContext.ALLOC_TLAB, stackWithClass(), tlab > 0 ? tlab : events.field(JfrEvents.SIZE));
                 break;
             case ALLOC_OUTSIDE:
-                count(SampleTable.ALLOC_OUTSIDE, stackWithClass(), events.field(JfrEvents.SIZE));
+                count(SampleContext.ALLOC_OUTSIDE, stackWithClass(), events.field(JfrEvents.SIZE));
                 break;
             case ALLOC_SAMPLE:
-                count(SampleTable.ALLOC_SAMPLE, stackWithClass(), events.field(JfrEvents.SIZE));
+                count(SampleContext.ALLOC_SAMPLE, stackWithClass(), events.field(JfrEvents.SIZE));
                 break;
             case MONITOR:
             case PARK:
-                count(SampleTable.LOCK, stackWithClass(), clock.durationNs(events.field(JfrEvents.DURATION)));
+                count(SampleContext.LOCK, stackWithClass(), clock.durationNs(events.field(JfrEvents.DURATION)));
                 break;
             default:
-                count(SampleTable.METHOD, stack(), clock.durationNs(events.field(JfrEvents.DURATION)));
+                count(SampleContext.METHOD, stack(), clock.durationNs(events.field(JfrEvents.DURATION)));
+        }
+    }
+
+    private void countExecution() {
+        int code = executionCode();
+        if (code != SampleContext.CPU) {
+            count(code, stack(), means.wallIntervalNs);
+            return;
+        }
+        int stack = cpuStack();
+        if (stack == ChunkStacks.IN_HANDLER) {
+            thread();
+            wallStacks.await(slot(), clock.monoNs(events.field(JfrEvents.TIME)));
+        } else {
+            count(code, stack, means.cpuIntervalNs);
+        }
+    }
+
+    /** Counts the cpu samples that have no stack but their thread's wall sample of that moment. */
+    private void countLate() {
+        for (int i = 0; i < wallStacks.waiting(); i++) {
+            int slot = wallStacks.thread(i);
+            long timeNs = wallStacks.timeNs(i);
+            int stack = wallStacks.nearest(slot, timeNs, means.wallIntervalNs / 2);
+            if (stack == WallStacks.NONE) {
+                stack = stacks.noStack();
+            }
+            samples.add(threads[slot].at(SampleContext.CPU, timeNs), stack, 1, means.cpuIntervalNs);
+            sampleCount++;
+            withoutStack += stacks.isNoStack(stack) ? 1 : 0;
         }
     }
 
@@ -153,8 +185,11 @@ final class ChunkDigest {
         int code = wallCode();
         int stack = stack();
         ThreadContexts thread = thread();
+        if (count == 1) {
+            wallStacks.add(slot(), start, stack);
+        }
         for (long i = 0; i < count; ) {
-            int context = thread.at(code, start + (long) (i * step));
+            SampleContext context = thread.at(code, start + (long) (i * step));
             long until = thread.until(code);
             long first = i++;
             while (i < count && start + (long) (i * step) < until) {
@@ -196,6 +231,16 @@ final class ChunkDigest {
         }
     }
 
+    private int cpuStack() {
+        try {
+            long id = events.field(JfrEvents.STACK);
+            return thread().isJit() ? stacks.jitStack(id) : stacks.cpuStack(id);
+        } catch (JfrFormatException | IndexOutOfBoundsException e) {
+            unreadable++;
+            return stacks.noStack();
+        }
+    }
+
     private int stackWithClass() {
         try {
             return stacks.stack(events.field(JfrEvents.STACK), events.field(JfrEvents.CLASS));
@@ -207,7 +252,7 @@ final class ChunkDigest {
 
     private ThreadContexts thread() {
         int index = chunk.thread(events.field(JfrEvents.THREAD));
-        int slot = index < 0 ? threads.length - 1 : index;
+        int slot = slot(index);
         ThreadContexts thread = threads[slot];
         if (thread == null) {
             long javaThreadId = index < 0 ? 0 : chunk.javaThreadId(index);
@@ -218,6 +263,14 @@ final class ChunkDigest {
             threads[slot] = thread;
         }
         return thread;
+    }
+
+    private int slot() {
+        return slot(chunk.thread(events.field(JfrEvents.THREAD)));
+    }
+
+    private int slot(int index) {
+        return index < 0 ? threads.length - 1 : index;
     }
 
     /** async-profiler writes settings at a recording's start, before the first sample; the JDK writes its own. */

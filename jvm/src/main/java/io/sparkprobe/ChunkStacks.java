@@ -1,5 +1,8 @@
 package io.sparkprobe;
 
+import java.util.HashMap;
+import java.util.Map;
+
 /** Resolves the stacks of one chunk into the flush's {@link StackTable}, each stack and method at most once. */
 final class ChunkStacks {
     private static final int TYPES = FrameNames.TYPES.length;
@@ -11,6 +14,13 @@ final class ChunkStacks {
     /** async-profiler's jstackdepth is 2048 unless told; what is deeper than this is damage, and loses its roots. */
     private static final int MAX_DEPTH = 1 << 16;
     private static final int JIT_FRAMES = 10;
+    /** In place of a frame, for an event that names no class; a map's values are not negative. */
+    private static final int NO_CLASS = Integer.MAX_VALUE;
+    /** Answer for a stack of which only async-profiler's own signal handler is known. */
+    static final int IN_HANDLER = -2;
+    private static final String HANDLER = "WallClock::signalHandler";
+    /** Where the kernel returns to from a handler, in glibc and in the vdso of arm64. */
+    private static final String[] HANDLER_CALLERS = {"__restore_rt", "__kernel_rt_sigreturn"};
 
     private final JfrChunk chunk;
     private final StackTable table;
@@ -28,6 +38,9 @@ final class ChunkStacks {
     private final LongIntMap leafFrames = new LongIntMap(64);
     private int[] scratch = new int[512];
     private int noStack = -1;
+    /** Whether the chunk has a frame of the handler at all, and what cpu stacks are without it. */
+    private boolean handlerSeen;
+    private final Map<Integer, Integer> belowHandler = new HashMap<>();
 
     ChunkStacks(JfrChunk chunk, StackTable table) {
         this.chunk = chunk;
@@ -55,6 +68,56 @@ final class ChunkStacks {
     }
 
     /**
+     * The same for a cpu sample, which may have come while async-profiler's handler of the wall signal was to run: the
+     * handler's frames are cut off. {@link #IN_HANDLER} where nothing is known beyond them.
+     */
+    int cpuStack(long stackId) {
+        int index = stack(stackId);
+        if (!handlerSeen) {
+            return index;
+        }
+        Integer below = belowHandler.get(index);
+        if (below == null) {
+            below = cutHandler(index);
+            belowHandler.put(index, below);
+        }
+        return below;
+    }
+
+    /** Frames of a table's stack are root first. */
+    private int cutHandler(int index) {
+        for (int i = table.start(index); i < table.end(index); i++) {
+            if (!table.frameName(table.frames()[i]).equals(HANDLER)) {
+                continue;
+            }
+            int depth = i - table.start(index);
+            if (depth > 0 && isHandlerCaller(table.frameName(table.frames()[i - 1]))) {
+                depth--;
+            }
+            if (depth == 0) {
+                return IN_HANDLER;
+            }
+            if (depth >= scratch.length) {
+                scratch = new int[depth + 1];
+            }
+            for (int k = 0; k < depth; k++) {
+                scratch[k] = table.frames()[table.start(index) + depth - 1 - k];
+            }
+            return table.stack(scratch, depth);
+        }
+        return index;
+    }
+
+    private static boolean isHandlerCaller(String name) {
+        for (String caller : HANDLER_CALLERS) {
+            if (caller.equals(name)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
      * Table index of a stack cut to its {@link #JIT_FRAMES} frames nearest the root: compiler, and phase. What lies
      * below is C++ that nobody using Spark can act on, and no two such stacks are alike.
      */
@@ -79,14 +142,13 @@ final class ChunkStacks {
 
     /** Table index of a stack with the allocated or locked class as its leaf. */
     int stack(long stackId, long classId) {
-        String name = classId == 0 ? null : chunk.className(classId);
-        if (name == null) {
-            return stack(stackId);
-        }
         int leaf = leafFrames.get(classId);
         if (leaf < 0) {
-            leaf = table.frame(FrameNames.TYPES[FrameNames.CLASS], FrameNames.className(name), 0);
+            leaf = leafFrame(classId);
             leafFrames.put(classId, leaf);
+        }
+        if (leaf == NO_CLASS) {
+            return stack(stackId);
         }
         int ordinal = chunk.stack(stackId);
         long key = (long) ordinal << 32 | leaf;
@@ -101,6 +163,12 @@ final class ChunkStacks {
             resolvedWithLeaf.put(key, index);
         }
         return index;
+    }
+
+    private int leafFrame(long classId) {
+        String name = chunk.className(classId);
+        return name == null ? NO_CLASS
+                : table.frame(FrameNames.TYPES[FrameNames.CLASS], FrameNames.className(name), 0);
     }
 
     boolean isNoStack(int index) {
@@ -174,6 +242,7 @@ final class ChunkStacks {
     private String name(int method, int type) {
         String name = chunk.methodName(method);
         if (isC(type)) {
+            handlerSeen |= HANDLER.equals(name);
             return name == null || name.isEmpty() ? UNKNOWN : FrameNames.nativeName(name);
         }
         String className = chunk.methodClassName(method);

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.parquet.bytes.BytesInput;
 import org.apache.parquet.bytes.HeapByteBufferAllocator;
@@ -27,7 +28,10 @@ import org.apache.parquet.io.api.Binary;
  * table after the other, so that a column is null before and after its own table's rows.
  */
 final class ColumnEncoder {
+    /** A common flush is a few hundred kB; a far larger one is not to cost its executor far more CPU. */
     private static final int ZSTD_LEVEL = 9;
+    private static final int ZSTD_LEVEL_LARGE = 3;
+    private static final int LARGE_PAGE_BYTES = 4 << 20;
     private static final int SLAB_BYTES = 4096;
     private static final int MAX_SLAB_BYTES = 1 << 20;
 
@@ -62,8 +66,8 @@ final class ColumnEncoder {
         }
         byte[] page = BytesInput.concat(repetition.bytes(), definition.bytes(), values).toByteArray();
         byte[] dictionaryPage = dictionary == null ? new byte[0] : dictionary.getBytes().toByteArray();
-        byte[] packedPage = Zstd.compress(page, ZSTD_LEVEL);
-        byte[] packedDictionary = Zstd.compress(dictionaryPage, ZSTD_LEVEL);
+        byte[] packedPage = compress(page);
+        byte[] packedDictionary = compress(dictionaryPage);
         // Both pages of a chunk have one codec, and a small chunk can be smaller without any.
         boolean zstd = packedPage.length + packedDictionary.length < page.length + dictionaryPage.length;
         int count = definition.count();
@@ -85,6 +89,10 @@ final class ColumnEncoder {
         file.writeDataPage(count, length, BytesInput.from(page), statistics, Encoding.RLE, Encoding.RLE, encoding);
     }
 
+    private static byte[] compress(byte[] page) {
+        return Zstd.compress(page, page.length < LARGE_PAGE_BYTES ? ZSTD_LEVEL : ZSTD_LEVEL_LARGE);
+    }
+
     private void writeLevels(Table.Column column, int firstRow, int max, Levels repetition, Levels definition) {
         repetition.add(0, firstRow);
         definition.add(0, firstRow);
@@ -98,7 +106,10 @@ final class ColumnEncoder {
             }
         } else {
             repetition.add(0, column.size);
-            for (int row = 0; row < column.size; row++) {
+            if (column instanceof Table.Runs) {
+                definition.add(max, column.size);
+            }
+            for (int row = 0; row < column.size && !(column instanceof Table.Runs); row++) {
                 definition.add(column.isNull(row) ? max - 1 : max, 1);
             }
         }
@@ -149,7 +160,7 @@ final class ColumnEncoder {
             written++;
         }
         int bytes = width == 0 ? (written + 7) / 8 : written * width;
-        return java.util.Arrays.copyOf(out.array(), bytes);
+        return Arrays.copyOf(out.array(), bytes);
     }
 
     private static ByteBuffer buffer(int bytes) {
@@ -185,48 +196,24 @@ final class ColumnEncoder {
         return writer;
     }
 
-    /** Repetition or definition levels as runs: Parquet's hybrid encoding, of which levels need the run-length half. */
+    /** Repetition or definition levels of a column. */
     private static final class Levels {
         private final int max;
-        private final ByteArrayOutputStream out = new ByteArrayOutputStream();
-        private int count;
+        private final RunLengths runs;
         private int belowMax;
-        private int level;
-        private int run;
 
         Levels(int max) {
             this.max = max;
+            this.runs = new RunLengths(bitWidth(max + 1));
         }
 
-        void add(int newLevel, int times) {
-            if (times <= 0) {
-                return;
-            }
-            count += times;
-            belowMax += newLevel < max ? times : 0;
-            if (newLevel != level) {
-                flush();
-                level = newLevel;
-            }
-            run += times;
-        }
-
-        private void flush() {
-            if (run > 0) {
-                for (int header = run << 1; ; header >>>= 7) {
-                    boolean last = header >>> 7 == 0;
-                    out.write(last ? header : header & 0x7f | 0x80);
-                    if (last) {
-                        break;
-                    }
-                }
-                out.write(level);
-            }
-            run = 0;
+        void add(int level, int times) {
+            runs.add(level, times);
+            belowMax += level < max ? Math.max(0, times) : 0;
         }
 
         int count() {
-            return count;
+            return runs.count();
         }
 
         /** How many levels are not the highest: of definition levels, how many values are null. */
@@ -236,10 +223,15 @@ final class ColumnEncoder {
 
         /** With their length in front; nothing where a column has no such levels. */
         BytesInput bytes() {
-            flush();
+            BytesInput levels = runs.bytes();
             return max == 0 ? BytesInput.empty()
-                    : BytesInput.concat(BytesInput.fromInt(out.size()), BytesInput.from(out.toByteArray()));
+                    : BytesInput.concat(BytesInput.fromInt((int) levels.size()), levels);
         }
+    }
+
+    /** Bits that numbers below a bound need. */
+    private static int bitWidth(int bound) {
+        return 32 - Integer.numberOfLeadingZeros(Math.max(0, bound - 1));
     }
 
     /** The distinct values of a column and where they stand. */
@@ -255,16 +247,46 @@ final class ColumnEncoder {
         }
 
         static Dictionary of(Table.Column column) throws IOException {
+            if (column instanceof Table.Runs) {
+                return of((Table.Runs) column);
+            }
             return column instanceof Table.Strings ? of((Table.Strings) column) : of((Table.Longs) column);
+        }
+
+        private static Dictionary of(Table.Runs column) throws IOException {
+            ByteArrayOutputStream values = new ByteArrayOutputStream();
+            for (Object value : column.distinct()) {
+                if (column.type == Table.Type.STRING) {
+                    writeText(values, (String) value);
+                } else {
+                    boolean ints = column.type == Table.Type.INT32;
+                    ByteBuffer number = buffer(ints ? 4 : 8);
+                    values.write((ints ? number.putInt(((Long) value).intValue()) : number.putLong((Long) value)).array());
+                }
+            }
+            int count = column.distinct().size();
+            RunLengths indices = new RunLengths(bitWidth(count));
+            for (int run = 0; run < column.runs(); run++) {
+                indices.add(column.runCode(run), column.runLength(run));
+            }
+            return new Dictionary(values.toByteArray(), count, withBitWidth(count, indices.bytes()));
+        }
+
+        private static void writeText(ByteArrayOutputStream out, String text) throws IOException {
+            byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
+            out.write(BytesInput.fromInt(utf8.length).toByteArray());
+            out.write(utf8);
+        }
+
+        private static BytesInput withBitWidth(int count, BytesInput indices) {
+            return BytesInput.concat(BytesInput.from(new byte[] {(byte) bitWidth(count)}), indices);
         }
 
         private static Dictionary of(Table.Strings column) throws IOException {
             List<String> distinct = column.distinct();
             ByteArrayOutputStream values = new ByteArrayOutputStream();
             for (String text : distinct) {
-                byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
-                values.write(BytesInput.fromInt(utf8.length).toByteArray());
-                values.write(utf8);
+                writeText(values, text);
             }
             int[] codes = new int[column.size];
             int n = 0;
@@ -294,18 +316,17 @@ final class ColumnEncoder {
                 }
                 codes[n++] = code;
             }
-            return new Dictionary(java.util.Arrays.copyOf(values.array(), values.position()), known.size(),
+            return new Dictionary(Arrays.copyOf(values.array(), values.position()), known.size(),
                     pack(codes, n, known.size()));
         }
 
         private static BytesInput pack(int[] codes, int n, int distinct) throws IOException {
-            int bitWidth = 32 - Integer.numberOfLeadingZeros(Math.max(0, distinct - 1));
-            RunLengthBitPackingHybridEncoder encoder = new RunLengthBitPackingHybridEncoder(bitWidth, SLAB_BYTES,
-                    MAX_SLAB_BYTES, new HeapByteBufferAllocator());
+            RunLengthBitPackingHybridEncoder encoder = new RunLengthBitPackingHybridEncoder(bitWidth(distinct),
+                    SLAB_BYTES, MAX_SLAB_BYTES, new HeapByteBufferAllocator());
             for (int i = 0; i < n; i++) {
                 encoder.writeInt(codes[i]);
             }
-            return BytesInput.concat(BytesInput.from(new byte[] {(byte) bitWidth}), encoder.toBytes());
+            return withBitWidth(distinct, encoder.toBytes());
         }
     }
 }

@@ -22,6 +22,7 @@ final class Digest {
     private final List<String> notes = new ArrayList<>();
     /** Settings by recording: only the first chunk of a recording has them. */
     private final Map<Integer, Map<String, String>> settings = new HashMap<>();
+    private String engine;
     private long eventCount;
     private long sampleCount;
     private int damagedChunks;
@@ -73,6 +74,7 @@ final class Digest {
         for (String note : digest.notes()) {
             note(note);
         }
+        engine = digest.recording().engine;
         tables.addRecording(digest.recording(), digest.startMs(), digest.startMonoNs(), digest.endMs(),
                 digest.endMonoNs(), chunk.bytes.limit(), digest.eventCount(), digest.sampleCount());
         if (fault != null) {
@@ -108,6 +110,11 @@ final class Digest {
         }
         tables.addSamples(samples, stacks);
         return tables;
+    }
+
+    /** The cpu engine that the last chunk's recording really used; null before the first. */
+    String engine() {
+        return engine;
     }
 
     /** JFR events read. */

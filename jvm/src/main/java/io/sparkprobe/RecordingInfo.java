@@ -29,6 +29,12 @@ final class RecordingInfo {
         this.lockIntervalNs = lockIntervalNs;
     }
 
+    /** The same recording with the engine that really sampled: perf becomes ctimer where the kernel refuses it. */
+    RecordingInfo withEngine(String really) {
+        return new RecordingInfo(recordingId, purpose, really, cpuIntervalNs, wallIntervalNs, allocIntervalBytes,
+                lockIntervalNs);
+    }
+
     /** Whether this JVM did not make the recording: intervals and clock are then the file's own. */
     boolean fromElsewhere() {
         return engine == null;

@@ -25,7 +25,13 @@ final class RecordingSettings {
     private final boolean wall;
 
     RecordingSettings(RecordingInfo known, Map<String, String> settings) {
-        recording = known.fromElsewhere() ? fromSettings(known, settings) : known;
+        if (known.fromElsewhere()) {
+            recording = fromSettings(known, settings);
+        } else if (known.cpuIntervalNs >= 0 && settings.containsKey("engine")) {
+            recording = known.withEngine(engine(settings.get("event"), settings.get("engine")));
+        } else {
+            recording = known;
+        }
         cpu = recording.cpuIntervalNs >= 0;
         wall = recording.wallIntervalNs >= 0;
         cpuIntervalNs = cpu ? recording.cpuIntervalNs : DEFAULT_CPU_INTERVAL_NS;
@@ -71,11 +77,11 @@ final class RecordingSettings {
     int executionCode(String state) {
         boolean isWall = cpu && wall ? !DEFAULT_STATE.equals(state)
                 : wall || !cpu && !DEFAULT_STATE.equals(state) && !RUNNABLE_STATE.equals(state);
-        return isWall ? wallCode(state) : SampleTable.CPU;
+        return isWall ? wallCode(state) : SampleContext.CPU;
     }
 
     int wallCode(String state) {
-        return DEFAULT_STATE.equals(state) || RUNNABLE_STATE.equals(state) ? SampleTable.WALL_RUNNABLE
-                : SampleTable.WALL_SLEEPING;
+        return DEFAULT_STATE.equals(state) || RUNNABLE_STATE.equals(state) ? SampleContext.WALL_RUNNABLE
+                : SampleContext.WALL_SLEEPING;
     }
 }

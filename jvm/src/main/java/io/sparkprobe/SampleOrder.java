@@ -1,7 +1,10 @@
 package io.sparkprobe;
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.List;
 import java.util.function.IntPredicate;
 
 /**
@@ -10,26 +13,19 @@ import java.util.function.IntPredicate;
  * and frames that no row uses are left out.
  */
 final class SampleOrder {
-    private static final Comparator<SampleTable.Context> CONTEXTS =
-            Comparator.<SampleTable.Context>comparingInt(c -> c.recordingId)
-                    .thenComparingInt(c -> c.code)
-                    .thenComparing(c -> c.kind)
-                    .thenComparingInt(c -> c.stageId)
-                    .thenComparingInt(c -> c.stageAttempt)
-                    .thenComparingLong(c -> c.sqlExecutionId)
-                    .thenComparingLong(c -> c.taskId)
-                    .thenComparingLong(c -> c.bucketMs);
-
     private final int[] frames;
     private final int[] frameNumbers;
     private final int[] stacks;
-    private final int[] rows;
+    private final int[] stackRanks;
+    private final List<SampleContext> contexts;
 
     SampleOrder(SampleTable samples, StackTable table) {
         boolean[] usedStacks = new boolean[table.stackCount()];
         boolean[] usedFrames = new boolean[table.frameCount()];
-        for (int row = 0; row < samples.size(); row++) {
-            usedStacks[samples.rowStack(row)] = true;
+        for (SampleContext context : samples.contexts()) {
+            for (int stack : context.stacks()) {
+                usedStacks[stack] = true;
+            }
         }
         for (int stack = 0; stack < usedStacks.length; stack++) {
             for (int i = table.start(stack); usedStacks[stack] && i < table.end(stack); i++) {
@@ -40,7 +36,9 @@ final class SampleOrder {
                 .thenComparing(table::frameType).thenComparing(table::frameLine));
         frameNumbers = ranks(frames, usedFrames.length);
         stacks = sorted(usedStacks.length, s -> usedStacks[s], (a, b) -> compareStacks(table, a, b));
-        rows = sortRows(samples, ranks(stacks, usedStacks.length));
+        stackRanks = ranks(stacks, usedStacks.length);
+        contexts = new ArrayList<>(samples.contexts());
+        Collections.sort(contexts);
     }
 
     private static int[] sorted(int count, IntPredicate used, Comparator<Integer> order) {
@@ -83,26 +81,6 @@ final class SampleOrder {
         return Boolean.compare(i < endA, j < endB);
     }
 
-    /** Sorts numbers instead of objects: (rank of the context, rank of the stack) is a row's only such pair. */
-    private static int[] sortRows(SampleTable samples, int[] stackRanks) {
-        int count = samples.contextCount();
-        int[] byRank = sorted(count, c -> true, Comparator.comparing(samples::context, CONTEXTS));
-        int[] contextRanks = ranks(byRank, count);
-        int[] stackOfRank = new int[stackRanks.length];
-        long[] keys = new long[samples.size()];
-        for (int row = 0; row < keys.length; row++) {
-            int stackRank = stackRanks[samples.rowStack(row)];
-            stackOfRank[stackRank] = samples.rowStack(row);
-            keys[row] = (long) contextRanks[samples.rowContextId(row)] << 32 | stackRank;
-        }
-        Arrays.sort(keys);
-        int[] rows = new int[keys.length];
-        for (int i = 0; i < rows.length; i++) {
-            rows[i] = samples.row(byRank[(int) (keys[i] >>> 32)], stackOfRank[(int) keys[i]]);
-        }
-        return rows;
-    }
-
     /** Frame ids of the {@link StackTable} in the order of their numbers. */
     int[] frames() {
         return frames;
@@ -117,7 +95,12 @@ final class SampleOrder {
         return stacks;
     }
 
-    int[] rows() {
-        return rows;
+    List<SampleContext> contexts() {
+        return contexts;
+    }
+
+    /** The stacks of one context. */
+    int[] stacks(SampleContext context) {
+        return context.stacksByRank(stackRanks, stacks);
     }
 }

@@ -2,7 +2,9 @@ package io.sparkprobe;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -56,6 +58,19 @@ final class Table {
 
     IntLists intLists(String column) {
         return add(new IntLists(column));
+    }
+
+    /** Columns that say the same for many rows on end. */
+    Runs intRuns(String column) {
+        return add(new Runs(column, Type.INT32));
+    }
+
+    Runs longRuns(String column) {
+        return add(new Runs(column, Type.INT64));
+    }
+
+    Runs stringRuns(String column) {
+        return add(new Runs(column, Type.STRING));
     }
 
     private <C extends Column> C add(C column) {
@@ -215,6 +230,58 @@ final class Table {
 
         int get(int index) {
             return values[index];
+        }
+
+        @Override
+        boolean isNull(int row) {
+            return false;
+        }
+    }
+
+    /** Values that come in runs: whole numbers as Long, or strings, none of them null. */
+    static final class Runs extends Column {
+        private final Map<Object, Integer> codes = new LinkedHashMap<>();
+        private int[] runCodes = new int[16];
+        private int[] runLengths = new int[16];
+        private int runs;
+
+        Runs(String name, Type type) {
+            super(name, type, Packing.DICTIONARY);
+        }
+
+        void add(Object value, int times) {
+            if (times == 0) {
+                return;
+            }
+            size += times;
+            int code = codes.computeIfAbsent(value, v -> codes.size());
+            if (runs > 0 && runCodes[runs - 1] == code) {
+                runLengths[runs - 1] += times;
+                return;
+            }
+            if (runs == runCodes.length) {
+                runCodes = Arrays.copyOf(runCodes, runs * 2);
+                runLengths = Arrays.copyOf(runLengths, runs * 2);
+            }
+            runCodes[runs] = code;
+            runLengths[runs++] = times;
+        }
+
+        int runs() {
+            return runs;
+        }
+
+        int runCode(int run) {
+            return runCodes[run];
+        }
+
+        int runLength(int run) {
+            return runLengths[run];
+        }
+
+        /** In the order of their codes. */
+        Collection<Object> distinct() {
+            return codes.keySet();
         }
 
         @Override

@@ -17,15 +17,15 @@ final class Tables {
     static final String UNITS = "{\"sample.value\": \"ns; bytes where event is alloc\"}";
 
     private final Table sample = new Table("sample");
-    private final Table.Longs sampleRecording = sample.ints("recording_id");
-    private final Table.Longs sampleStage = sample.ints("stage_id");
-    private final Table.Longs sampleStageAttempt = sample.ints("stage_attempt");
-    private final Table.Longs sampleTask = sample.longs("task_id");
-    private final Table.Longs sampleSql = sample.longs("sql_execution_id");
-    private final Table.Strings sampleKind = sample.strings("kind");
-    private final Table.Strings sampleEvent = sample.strings("event");
-    private final Table.Strings sampleState = sample.strings("state");
-    private final Table.Longs sampleBucket = sample.longs("bucket_ms");
+    private final Table.Runs sampleRecording = sample.intRuns("recording_id");
+    private final Table.Runs sampleStage = sample.intRuns("stage_id");
+    private final Table.Runs sampleStageAttempt = sample.intRuns("stage_attempt");
+    private final Table.Runs sampleTask = sample.longRuns("task_id");
+    private final Table.Runs sampleSql = sample.longRuns("sql_execution_id");
+    private final Table.Runs sampleKind = sample.stringRuns("kind");
+    private final Table.Runs sampleEvent = sample.stringRuns("event");
+    private final Table.Runs sampleState = sample.stringRuns("state");
+    private final Table.Runs sampleBucket = sample.longRuns("bucket_ms");
     private final Table.Longs sampleStack = sample.longs("stack_hash", Table.Packing.DICTIONARY);
     private final Table.Longs sampleSamples = sample.longs("samples");
     private final Table.Longs sampleValue = sample.longs("value");
@@ -212,20 +212,22 @@ final class Tables {
     /** Moves what a digest counted into the tables: the samples, and the stacks and frames that they use. */
     void addSamples(SampleTable samples, StackTable stacks) {
         SampleOrder order = new SampleOrder(samples, stacks);
-        for (int row : order.rows()) {
-            SampleTable.Context context = samples.context(samples.rowContextId(row));
-            sampleRecording.add(context.recordingId);
-            sampleStage.add(context.stageId);
-            sampleStageAttempt.add(context.stageAttempt);
-            sampleTask.add(context.taskId);
-            sampleSql.add(context.sqlExecutionId);
-            sampleKind.add(context.kind);
-            sampleEvent.add(context.event());
-            sampleState.add(context.state());
-            sampleBucket.add(context.bucketMs);
-            sampleStack.add(stacks.stackHash(samples.rowStack(row)));
-            sampleSamples.add(samples.rowSamples(row));
-            sampleValue.add(samples.rowValue(row));
+        for (SampleContext context : order.contexts()) {
+            int rows = context.size();
+            sampleRecording.add((long) context.recordingId, rows);
+            sampleStage.add((long) context.stageId, rows);
+            sampleStageAttempt.add((long) context.stageAttempt, rows);
+            sampleTask.add(context.taskId, rows);
+            sampleSql.add(context.sqlExecutionId, rows);
+            sampleKind.add(context.kind, rows);
+            sampleEvent.add(context.event(), rows);
+            sampleState.add(context.state(), rows);
+            sampleBucket.add(context.bucketMs, rows);
+            for (int index : order.stacks(context)) {
+                sampleStack.add(stacks.stackHash(index));
+                sampleSamples.add(context.samples(index));
+                sampleValue.add(context.value(index));
+            }
         }
         for (int frameIndex : order.frames()) {
             frameId.add(frame.rows());

@@ -17,9 +17,9 @@ final class ThreadContexts {
     private final String kind;
     private final boolean jit;
 
-    private final int[] contexts = new int[SampleTable.CODES];
-    private final long[] from = new long[SampleTable.CODES];
-    private final long[] until = new long[SampleTable.CODES];
+    private final SampleContext[] contexts = new SampleContext[SampleContext.CODES];
+    private final long[] from = new long[SampleContext.CODES];
+    private final long[] until = new long[SampleContext.CODES];
 
     /**
      * @param tasks the tasks that the thread worked for, or null
@@ -44,8 +44,8 @@ final class ThreadContexts {
         return jit;
     }
 
-    /** Context id of a sample at a time. */
-    int at(int code, long monoNs) {
+    /** The context of a sample at a time. */
+    SampleContext at(int code, long monoNs) {
         if (monoNs < from[code] || monoNs >= until[code]) {
             find(code, monoNs);
         }
@@ -70,15 +70,15 @@ final class ThreadContexts {
                 end = Math.min(end, tasks.get(index + 1).startNs);
             }
         }
-        long bucketMs = SampleTable.NO_BUCKET;
+        long bucketMs = SampleContext.NO_BUCKET;
         if (bucketLengthMs > 0) {
             bucketMs = clock.bucketMs(monoNs, bucketLengthMs);
             end = Math.min(end, clock.bucketEndNs(bucketMs, bucketLengthMs));
         }
-        SampleTable.Context context;
+        SampleContext context;
         if (work != null) {
             TaskInfo task = work.task;
-            context = new SampleTable.Context(recordingId, task.stageId, task.stageAttempt, task.taskId,
+            context = new SampleContext(recordingId, task.stageId, task.stageAttempt, task.taskId,
                     SqlTimeline.NONE, work.kind, code, bucketMs);
         } else {
             long execution = SqlTimeline.NONE;
@@ -86,7 +86,7 @@ final class ThreadContexts {
                 execution = sql.find(javaThreadId, monoNs);
                 end = Math.min(end, sql.nextChange(monoNs));
             }
-            context = new SampleTable.Context(recordingId, -1, -1, SampleTable.NO_TASK, execution, kind, code,
+            context = new SampleContext(recordingId, -1, -1, SampleContext.NO_TASK, execution, kind, code,
                     bucketMs);
         }
         contexts[code] = samples.context(context);
