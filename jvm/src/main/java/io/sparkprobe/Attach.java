@@ -7,9 +7,14 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.FutureTask;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocatedFileStatus;
@@ -57,10 +62,7 @@ public final class Attach {
                 if (sc.isLocal()) {
                     ExecutorAttachment.attach("driver", keys);
                 } else {
-                    if (!sc.applicationId().equals(jarAddedTo)) {
-                        jsc.addJar(jar);
-                        jarAddedTo = sc.applicationId();
-                    }
+                    giveJar(jsc, jar);
                     attacher = new ExecutorAttacher(sc, DriverProbe.current(), keys);
                     attacher.start();
                     attacher.await(timeoutMs);
@@ -117,6 +119,77 @@ public final class Attach {
             }
         }
         return copied;
+    }
+
+    /**
+     * Looks at the driver's JVM and at each executor's.
+     *
+     * @param timeoutMs how long to wait for executors; those whose slots are taken do not answer in time
+     * @return one text for each that answered: its id, then a fact a line, name and value with a tab between; and for
+     *         each that did not, its id alone
+     */
+    public List<String> doctor(JavaSparkContext jsc, Map<String, String> conf, String jar, long timeoutMs)
+            throws Exception {
+        SparkContext sc = jsc.sc();
+        Map<String, String> keys = ProbeConf.of(conf).resolved();
+        List<String> answers = new ArrayList<>();
+        String base = null;
+        boolean shared = false;
+        try {
+            Path folder = RunLocation.base(ProbeConf.of(conf), sc.conf(), sc.hadoopConfiguration());
+            base = folder.toString();
+            shared = !"file".equals(folder.toUri().getScheme());
+        } catch (ProbeOffException e) {
+            answers.add("driver\nfolder_writable\t" + e.getMessage() + "\n");
+        }
+        answers.add(new DoctorFunction(keys, base).call("driver"));
+        if (!sc.isLocal()) {
+            synchronized (Attach.class) {
+                giveJar(jsc, jar);
+            }
+            answers.addAll(onExecutors(sc, new DoctorFunction(keys, shared ? base : null), timeoutMs));
+        }
+        return answers;
+    }
+
+    /** On a thread of its own: a boot job replaces its thread's local properties. */
+    private static List<String> onExecutors(SparkContext sc, DoctorFunction function, long timeoutMs)
+            throws Exception {
+        FutureTask<List<String>> task = new FutureTask<>(() -> {
+            Map<String, String> hosts = BootJob.liveExecutors(sc);
+            long deadline = System.nanoTime() + timeoutMs * 1_000_000;
+            List<BootJob> jobs = new ArrayList<>();
+            for (Map.Entry<String, String> host : hosts.entrySet()) {
+                jobs.add(BootJob.submit(sc, "doctor of " + host.getKey(),
+                        Collections.singletonMap(host.getKey(), host.getValue()), function));
+            }
+            Map<String, String> answers = new TreeMap<>();
+            hosts.keySet().forEach(id -> answers.put(id, id));
+            for (BootJob job : jobs) {
+                while (!job.done() && System.nanoTime() < deadline) {
+                    job.hurry();
+                    Thread.sleep(20);
+                }
+                if (job.done()) {
+                    job.answers().forEach(answer -> answers.put(answer.split("\n", 2)[0], answer));
+                } else {
+                    job.cancel();
+                }
+            }
+            return new ArrayList<>(answers.values());
+        });
+        Thread thread = new Thread(task, "spark-probe-doctor");
+        thread.setDaemon(true);
+        thread.setContextClassLoader(Attach.class.getClassLoader());
+        thread.start();
+        return task.get();
+    }
+
+    private static void giveJar(JavaSparkContext jsc, String jar) {
+        if (!jsc.sc().applicationId().equals(jarAddedTo)) {
+            jsc.addJar(jar);
+            jarAddedTo = jsc.sc().applicationId();
+        }
     }
 
     /** No executor is attached from now on. */

@@ -10,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.api.java.function.Function;
 import org.apache.spark.rdd.ParallelCollectionRDD;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.Pool;
@@ -47,13 +48,15 @@ final class BootJob {
     /**
      * Submits the job; must be called on a thread of our own, whose local properties are replaced.
      *
+     * @param mark name of the job, unlike that of any other
+     * @param function is called on each executor with its id; it may run on another
      * @param hosts executor id to host
      */
-    static BootJob submit(SparkContext sc, String mark, Map<String, String> hosts, AttachFunction function)
-            throws ReflectiveOperationException {
+    static BootJob submit(SparkContext sc, String mark, Map<String, String> hosts,
+            Function<String, String> function) throws ReflectiveOperationException {
         Properties properties = new Properties();
         properties.setProperty(MARK, mark);
-        properties.setProperty("spark.job.description", "spark_probe: attach");
+        properties.setProperty("spark.job.description", "spark_probe: " + mark);
         sc.setLocalProperties(properties);
         List<String> executors = new ArrayList<>(hosts.keySet());
         JavaRDD<String> rdd = JavaRDD.fromRDD(located(sc, executors, hosts), tag());

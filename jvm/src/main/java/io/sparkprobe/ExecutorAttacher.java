@@ -122,7 +122,7 @@ final class ExecutorAttacher implements Runnable {
         if (!next.isEmpty()) {
             nextJobNs = System.nanoTime() + RETRY_NS;
             try {
-                jobs.add(BootJob.submit(sc, "attach-" + ++submitted, next, function));
+                jobs.add(BootJob.submit(sc, "attach " + ++submitted, next, function));
             } catch (ReflectiveOperationException | RuntimeException e) {
                 next.keySet().forEach(id -> failed(id, e.toString()));
             }

@@ -93,7 +93,8 @@ final class ExecutorProbe implements Rpc.Handler {
         guard.install();
     }
 
-    private static List<String> directories(SparkConf sparkConf, ProbeConf conf) {
+    /** Where the native library and the recording may be put, best first. */
+    static List<String> directories(SparkConf sparkConf, ProbeConf conf) {
         List<String> directories = new ArrayList<>();
         if (!conf.text("tmp.dir").isEmpty()) {
             directories.add(conf.text("tmp.dir"));

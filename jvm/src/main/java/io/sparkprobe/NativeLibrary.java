@@ -60,6 +60,8 @@ final class NativeLibrary {
                 profiler = AsyncProfiler.getInstance(library.toString());
                 directory = dir;
                 System.setProperty(LOADED, dir.toString());
+                // Empty by then: the recording goes with its end.
+                dir.toFile().deleteOnExit();
                 return profiler;
             } catch (IOException | RuntimeException | UnsatisfiedLinkError e) {
                 failures.add(candidate + ": " + (e.getMessage() == null ? e.toString() : e.getMessage()));
