@@ -54,6 +54,7 @@ final class Flusher implements Runnable {
     private String lastError;
     private long cpuNs;
     private boolean stopped;
+    private String engine;
     /** While a burst goes on: when it is over. */
     private long burstEndNs = Long.MAX_VALUE;
     private Firing burstFor;
@@ -71,6 +72,7 @@ final class Flusher implements Runnable {
         this.probe = probe;
         this.pythonWriters = new PythonWriters(spans);
         this.kinds = new ThreadKinds("driver".equals(executorId));
+        this.engine = recorderOrNull == null ? "none" : recorderOrNull.engine();
         this.triggered = conf.text("mode").equals("triggered");
         this.triggers = new Triggers(conf, probe, this::wake);
         this.watch = new TriggerWatch(spans, new TriggerRules(conf), gc, triggers);
@@ -306,11 +308,12 @@ final class Flusher implements Runnable {
         } else {
             recorder.cut();
         }
+        // Before the digest: one that fails must not be tried without end.
+        schedule.flushed(System.nanoTime());
         digest();
         spans.forgetBefore(cutNs);
         pythonWriters.forgetBefore(cutNs);
         SqlExecutions.forgetBefore(cutNs);
-        schedule.flushed(System.nanoTime());
     }
 
     private void digest() throws IOException {
@@ -342,6 +345,11 @@ final class Flusher implements Runnable {
         gc.drainTo(tables);
         triggers.drainTo(tables, tasks);
         digest.notes().forEach(this::note);
+        if (digest.engine() != null && !digest.engine().equals(engine)) {
+            note("spark.probe.engine=" + conf.text("engine") + " is not allowed here; " + digest.engine()
+                    + " was used instead.");
+            engine = digest.engine();
+        }
         samplesSeen += digest.samples();
         if (digest.damagedChunks() > 0) {
             samplesLost = Math.max(0, recorder.samples() - samplesSeen);
@@ -402,7 +410,7 @@ final class Flusher implements Runnable {
             }
             status.put("bursts", bursts);
             status.put("bursts_skipped", triggers.skipped());
-            status.put("engine", recorder.engine());
+            status.put("engine", engine);
             status.put("bytes_jfr", recorder.bytes());
             status.put("samples_recorded", recorder.samples());
         } else {
