@@ -61,9 +61,9 @@ _G1_HEAP_JDK6 = r"^ {1,4}\[ " + "{}->{}\\({}\\)".format(
 # The inside of a collection in full detail, histograms, ages: most of a log's bytes.
 _DETAIL = r"^(?: {3,}\S|\s*\d+: +\d+ +\d+ +| ?\[Times: )"
 _NOT_DETAIL = r"^ *[^ \[].*secs?\]|^   \[\[GC|^ {3,}.*\[(?:Full )?GC (?:pause|conc|remark)"
-_EVENT_WORD = r"\[(?:Full GC|GC(?:$|[^a-z])|GC[A-Z]|GC (?:pause|remark|cleanup|conc)|(?:AS)?CMS|Pause |Concurrent )"
+_EVENT_WORD = r"\[(?:Full GC|Inc GC|GC[^a-z]|(?:AS)?CMS|Pause |Concurrent )"
 # A collection at a line's start: if a record is open there, it was cut.
-_BEGINS = rf"{_STAMP}\[(?:Full GC|GC(?:--|\s*$|[\[(]| [^c]|[A-Z]))"
+_BEGINS = rf"{_STAMP}\[(?:Full GC|Inc GC|GC(?:--|\s*$|[\[(]| [^c]|[A-Z]))"
 
 
 class Classic:
@@ -72,6 +72,7 @@ class Classic:
     def __init__(self, file: str) -> None:
         self.rows = Rows()
         self.problems: list[Problem] = []
+        self.explicit_requests = 0  # Shenandoah names the cause of a cycle in its trigger alone
         self._file = file
         self._open: list[bytes] = []  # lines of a record that has not ended
         self._open_line = 0
@@ -80,6 +81,7 @@ class Classic:
 
     def add(self, block: Block) -> None:
         """Takes the events of a block."""
+        self.explicit_requests += block.data.count(b"GC request (System.gc())")
         lines = lines_of(block.data)
         opens = _count(lines, "[")
         if b"[0x" in block.data:

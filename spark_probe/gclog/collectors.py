@@ -24,7 +24,7 @@ _BY_EVENT = (
     ("G1", r"Pause Young \((?:Normal|Concurrent|Mixed|Prepare)|Concurrent (?:Mark|Undo)? ?Cycle"),
     ("CMS", r".*CMS|.*ParNew|Concurrent (?:Preclean|Abortable|Sweep)|Pause Initial Mark"),
     ("Parallel", r".*(?:PSYoungGen|ParOldGen|PSOldGen)|Ergonomics$"),
-    ("Serial", r".*(?:DefNew|Tenured)|Pause Incremental GC|Pause (?:Complete|Full) GC$"),
+    ("Serial", r".*(?:DefNew|Tenured|Train)|Pause Incremental GC|Pause (?:Complete|Full) GC$"),
 )
 _PATTERNS = [(name, re.compile(pattern)) for name, pattern in _BY_EVENT]
 _NAMES = {

@@ -19,7 +19,7 @@ _UNIFIED = re.compile(
     rb"|^\[[\d.,]+s\](?:\[[^\]\n]*\])*\[(?:safepoint|gc)"
 )
 _CLASSIC = re.compile(
-    rb"(?m)^(?:.*[\s:}])?\[(?:Full )?GC(?:--)?(?:[\s(\[]|\d|AdaptiveSize|Before|pause)"
+    rb"(?m)^(?:.*[\s:}])?\[(?:Full |Inc )?GC(?:--)?(?:[\s(\[]|\d|AdaptiveSize|Before|pause)"
     rb"|^" + _STAMP + rb"\[(?:AS)?CMS-concurrent-"
     rb"|^" + _STAMP + rb"\[(?:Pause|Concurrent) [^\]\n]*(?:, start|, [\d.,]+ ms)\]"
     rb"|GC log file created|^CommandLine flags: -XX"
@@ -33,6 +33,7 @@ _FOREIGN = (
     (rb"(?m)^<AF\[\d+\]: |^<GC\(\d+\): |<GC\[\d+\]: ", "an IBM JDK 1.2 to 1.4 verbose GC log"),
     (rb"(?m)^<GC: +-?\d", "an HP-UX JDK log (-Xverbosegc)"),
     (rb"\[ ?memory ?\] |\[memdbg ?\]|<JRockit|\[JRockit\]", "a JRockit log"),
+    (rb"(?m)^GC\[\d+\](?::| in \d+ ms)", "a JDK 1.2 verbose GC log"),
     (rb"(?m)^GC: (?:initializing|initial heap|GC #)", "an IBM i JDK log"),
     (rb"\[\d+:0x[0-9a-f]+\] +\d+ ms: (?:Scavenge|Mark-)", "a V8 (Node.js) --trace-gc log"),
     (rb"(?m)^gc \d+ @[\d.]+s \d+%: ", "a Go gctrace log"),

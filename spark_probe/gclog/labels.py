@@ -74,7 +74,7 @@ def classic_label(
             kinds.append(f"({word})")
         elif word not in _FAILURES and cause is None:
             cause = "System.gc()" if word == "System" else word  # its name in JDK 6
-    old = {"CMS", "ASCMS", "Tenured", "ParOldGen", "PSOldGen"} & set(parts)
+    old = {"CMS", "ASCMS", "Tenured", "Train MSC", "ParOldGen", "PSOldGen"} & set(parts)
     return Label(
         type=" ".join([head, *kinds, *(["+".join(parts)] if parts else [])]),
         cause=cause,

@@ -124,7 +124,7 @@ def read(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Gc
         files=[each.path for each in files],
         spans=spans(events, {each.path: each.stamps for each in files}),
         stops=Stops.sum(each.stops for each in files),
-        explicit_requests=sum(each.explicit_requests for each in unified),
+        explicit_requests=sum(each.explicit_requests for each in parsers),
         problems=problems,
     )
 

@@ -28,6 +28,8 @@ _HEAD = re.compile(
 )
 _AFTER_HEAD = re.compile(r"(?:\s*\((?:[^()]|\(\))+\)|\s*<[^<>]+>)*")
 _INVOKED = re.compile(r"\s*invoke=\d+ size=\d+ ")  # JDK 1.3: [Full GC invoke=2 size=0 <System.gc()>
+# `[GC (Allocation Failure) --[PSYoungGen: ...` and G1's `(young)-- 18M->18M`: it did not fit.
+_DASHES = re.compile(r"(?<!-)--(?!-)")
 _WORD = re.compile(r"[(<]((?:[^()<>]|\(\))+)[)>]")
 _REMARK = re.compile(
     r"\((young|mixed|partial|initial-mark|to-space exhausted|to-space overflow|promotion failed|"
@@ -39,7 +41,7 @@ _CHANGE = re.compile(rf"{_SIZE}->{_SIZE}(?:\({_SIZE}\))?")
 _USED = re.compile(rf"{_SIZE}\({_SIZE}\)")
 _PART = re.compile(
     r"(?:1 )?((?:AS)?CMS-(?:initial-mark|remark)|(?:AS)?ParNew|DefNew|PSYoungGen|ParOldGen|PSOldGen|"
-    r"Tenured|(?:AS)?CMS)(?![-A-Za-z]| Perm)"
+    r"Tenured|Train(?: MSC)?|(?:AS)?CMS)(?![-A-Za-z]| Perm)"
 )
 _YOUNG = frozenset(("ParNew", "ASParNew", "DefNew", "PSYoungGen"))
 _TENURED_1_3 = re.compile(rf"\b(eden|survivor|new|tenured) {_SIZE}->{_SIZE}")
@@ -156,7 +158,7 @@ def _collection(head: re.Match[str], node: _Node, own: str) -> tuple[Label, dict
             parts.append(name[1])
     sizes |= _jdk_1_3(own)
     words += [word for word in _REMARK.findall(inside) if word not in words]
-    failed = bool(head[2]) or "promotion failure size" in inside or ")--" in own
+    failed = bool(head[2] or _DASHES.search(own)) or "promotion failure size" in inside
     return classic_label(head[1], words, parts, promotion_failed=failed), sizes
 
 

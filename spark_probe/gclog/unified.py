@@ -24,7 +24,7 @@ __all__ = ["Unified"]
 
 _OF_INTEREST = (
     r"GC\(\d+\) +(?:(?:[YyO]: )?(?:Pause|Concurrent|Garbage Coll|Minor Coll|Major Coll|Young Gen|"
-    r"Old Gen)|To-space ex|(?:Eden|Survivor|Old) regions|DefNew:|Tenured:|PSYoungGen:|ParOldGen:|"
+    r"Old Gen)|To-space ex|(?:Eden|Survivor|Old) regions|DefNew:|Tenured:|PSYoungGen:|ParOldGen:|PSOldGen:|"
     r"ParNew:|CMS:)|Allocation Stall \("
 )
 _NUMBER = r"\d+(?:[.,]\d+)?"
@@ -40,7 +40,7 @@ _EVENT = (
 _STALL = rf"^(?P<dec>.*?)Allocation Stall \(.*\) (?P<d>{_NUMBER})ms\s*$"
 _REGIONS = rf"^{_ID}(?P<space>Eden|Survivor|Old) regions: (?P<b>\d+)->(?P<a>\d+)"
 _SPACES = (
-    rf"^{_ID}(?P<space>DefNew|Tenured|PSYoungGen|ParOldGen|ParNew|CMS): "
+    rf"^{_ID}(?P<space>DefNew|Tenured|PSYoungGen|ParOldGen|PSOldGen|ParNew|CMS): "
     r"(?P<b>\d+)(?P<bu>[BKMGT])(?:\(\d+[BKMGT]\))?->(?P<a>\d+)(?P<au>[BKMGT])"
 )
 _TO_SPACE = rf"^{_ID}To-space exhausted"
@@ -89,8 +89,7 @@ class Unified:
         if self.region_bytes is None and (stated := _REGION_SIZE.search(data)):
             unit = {b"K": 10, b"M": 20, b"G": 30}[stated[2]]
             self.region_bytes = float(int(stated[1]) << unit)
-        if b"GC request (System.gc())" in data:
-            self.explicit_requests += data.count(b"GC request (System.gc())")
+        self.explicit_requests += data.count(b"GC request (System.gc())")
 
     def _events(self, lines: pa.Array, numbers: Numbers) -> None:
         mask, found = captures(lines, _EVENT)
@@ -230,7 +229,7 @@ class Unified:
 
 _OTHERS = (
     (Unified._regions, r" regions: "),
-    (Unified._spaces, r"\) +(?:DefNew|Tenured|PSYoungGen|ParOldGen|ParNew|CMS): "),
+    (Unified._spaces, r"\) +(?:DefNew|Tenured|PSYoungGen|ParOldGen|PSOldGen|ParNew|CMS): "),
     (Unified._stalls, r"Allocation Stall \("),
     (Unified._to_space, r"\) +To-space ex"),
 )

@@ -18,6 +18,7 @@ WHOLE_LINES = (
     "2.010: [Full GC (System.gc()) [PSYoungGen: 100K->0K(900K)] [ParOldGen: 200K->150K(1100K)] "
     f"300K->150K(2000K), [Metaspace: 30K->30K(1056K)], 0.0310000 secs]{TIMES}",
     "3.000: [GC-- [PSYoungGen: 800K->800K(900K)] 1900K->1950K(2000K), 0.7650000 secs]",
+    "3.500: [GC (Allocation Failure) --[PSYoungGen: 800K->800K(900K)] 1900K->1950K(2000K), 0.5000000 secs]",
     "4.000: #12: [GC (Allocation Failure) 4.001: #12: [DefNew: 800K->0K(900K), 0.0100000 secs] "
     "900K->300K(2000K) icms_dc=5 , 0.0110000 secs]",
     "5,500: [GC pause (G1 Evacuation Pause) (young) (to-space exhausted), 0,0398000 secs]",
@@ -49,6 +50,7 @@ def test_what_whole_lines_say(read_text: Reader) -> None:
         "GC PSYoungGen",
         "Full GC PSYoungGen+ParOldGen",
         "GC PSYoungGen",
+        "GC PSYoungGen",
         "GC DefNew",
         "GC pause (young)",
         "GC pause (mixed)",
@@ -67,11 +69,12 @@ def test_what_whole_lines_say(read_text: Reader) -> None:
         "System.gc()",
     ]
     assert events[3]["failure"] == "promotion failed"
-    assert events[5]["duration_ns"] == 39_800_000
-    assert events[5]["failure"] == "to-space exhausted"
-    assert events[11]["duration_ns"] == 250_000_000
-    assert events[11]["start_s"] == pytest.approx(10.75)  # it is logged at its end
-    assert not events[12]["pause"]
+    assert events[4]["failure"] == "promotion failed"
+    assert events[6]["duration_ns"] == 39_800_000
+    assert events[6]["failure"] == "to-space exhausted"
+    assert events[12]["duration_ns"] == 250_000_000
+    assert events[12]["start_s"] == pytest.approx(10.75)  # it is logged at its end
+    assert not events[13]["pause"]
     assert log.summary()["full"] == 2
 
 
@@ -213,8 +216,20 @@ def test_jdk_1_3_without_times(read_text: Reader) -> None:
     assert log.summary()["throughput"] is None
 
 
+def test_the_train_collector_of_jdk_1_4(read_text: Reader) -> None:
+    log = read_text(
+        "1.100: [GC 1.100: [DefNew: 800K->90K(900K), 0.0100000 secs]1.110: [Train: 500K->400K(1100K), "
+        "0.0200000 secs] 1300K->490K(2000K), 0.0310000 secs]\n"
+        "2.000: [Full GC 2.000: [Train MSC: 500K->400K(1100K), 0.0200000 secs] 900K->400K(2000K), 0.0210000 secs]\n"
+    )
+    assert log.events["type"].to_pylist() == ["GC DefNew+Train", "Full GC Train MSC"]
+    assert log.events["old_after_bytes"].to_pylist() == [400 * KIB] * 2
+    assert (log.collector, log.summary()["full"]) == ("Serial", 1)
+
+
 def test_shenandoah_of_jdk_8(read_text: Reader) -> None:
     log = read_text(
+        "Trigger: Explicit GC request (System.gc())\n"
         "2022-08-17T16:20:47.685+0800: 2.469: [Pause Init Mark (process weakrefs), start]\n"
         "    Using 2 of 2 workers for init marking\n"
         "2022-08-17T16:20:47.688+0800: 2.472: [Pause Init Mark (process weakrefs), 3.341 ms]\n"
@@ -227,6 +242,7 @@ def test_shenandoah_of_jdk_8(read_text: Reader) -> None:
     assert cleanup["heap_after_bytes"] == 1361 * MIB
     assert degenerated["failure"] == "degenerated"
     assert (log.collector, log.summary()["pauses"]) == ("Shenandoah", 2)
+    assert log.summary()["system_gc"] == 1
 
 
 def test_a_cut_record_is_named_and_costs_nothing_else(read_text: Reader) -> None:
