@@ -8,9 +8,10 @@ stacks only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from spark_probe.tables import EVENT_UNITS, TABLES
 __all__ = ["Merged", "merge"]
 
 _EXECUTOR = pa.field("executor_id", pa.string())
+_AT_ONCE = 16
 _WORDS = ("kind", "event", "state")
 
 
@@ -34,8 +36,9 @@ class Merged:
 
     ``samples``: ``executor_id`` and the columns of `sample` in FORMAT.md; words are dictionaries, nulls
     filled. ``frames``: ``id`` (0, 1, … of the whole run), ``name``, ``type``, ``line``, sorted by these.
-    ``stack_hash``: of each of ``stacks``, which may hold one twice. ``stack``: the number of each sample's stack, -1 where it is in no
-    part. ``others``: the other tables of FORMAT.md by name, with ``executor_id`` in front.
+    ``stack_hash``: of each of ``stacks``, which may hold one twice. ``stack``: the number of each sample's
+    stack, -1 where it is in no part. ``others``: the other tables of FORMAT.md by name, with
+    ``executor_id`` in front.
     """
 
     samples: pa.Table
@@ -80,13 +83,16 @@ class Merged:
         return int(self._weights[0][self.stack < 0].sum())
 
 
-def merge(parts: Sequence[tuple[str, Part]]) -> Merged:
+def merge(parts: Iterable[tuple[str, Part]]) -> Merged:
     """Merge parts, each with its executor, in the order of executor and flush; uses them up.
 
     The order of executors makes no difference but to the order of rows.
     """
-    frames, rows = unify([part.frames for _, part in parts])
-    stack_hash, stacks = _stacks(parts, rows, frames.num_rows)
+    batches = list(_batches(parts))
+    parts = [pair for batch in batches for pair in batch.parts]
+    frames, rows = unify([batch.frames for batch in batches])
+    row_of = [row for row, batch in zip(rows, batches, strict=True) for _ in batch.parts]
+    stack_hash, stacks = _stacks(parts, row_of, frames.num_rows)
     samples = _samples(parts)
     order = np.argsort(stack_hash, kind="stable")
     known, wanted = stack_hash[order], samples["stack_hash"].to_numpy()
@@ -102,17 +108,40 @@ def merge(parts: Sequence[tuple[str, Part]]) -> Merged:
     return Merged(samples, frames.add_column(0, "id", ids), stack_hash, stacks, stack, others)
 
 
+@dataclass
+class _Batch:
+    """Some parts, their stacks in rows of one table of frames."""
+
+    parts: list[tuple[str, Part]]
+    frames: pa.Table
+
+
+def _batches(parts: Iterable[tuple[str, Part]]) -> Iterator[_Batch]:
+    """Parts as they come; every executor names the same frames, so these are made one early."""
+    coming = iter(parts)
+    while batch := list(islice(coming, _AT_ONCE)):
+        frames, rows = unify([part.frames for _, part in batch])
+        for (_, part), row in zip(batch, rows, strict=True):
+            part.frame = row.astype(_id_type(frames.num_rows))[part.frame]
+            part.frames = frames.slice(0, 0)
+        yield _Batch(batch, frames)
+
+
+def _id_type(frames: int) -> Any:
+    return np.uint16 if frames < 1 << 16 else np.int32
+
+
 def _stacks(
     parts: Sequence[tuple[str, Part]], rows: Sequence[Ints], frames: int
 ) -> tuple[Ints, Stacks]:
     own = _joined(part.own for _, part in parts)
     start = np.concatenate(([0], np.cumsum(own, dtype=np.int64)))
     # Written part by part into place, each given up at once: frames of stacks are most of a run.
-    frame = np.empty(start[-1], dtype=np.uint16 if frames < 1 << 16 else np.int32)
+    frame = np.empty(start[-1], dtype=_id_type(frames))
     at = 0
     for (_, part), row in zip(parts, rows, strict=True):
         size = part.frame.size
-        frame[at : at + size] = row[part.frame] if size else part.frame
+        frame[at : at + size] = row[part.frame]
         at += size
         part.frame = part.frame[:0]
     shared = _joined(part.shared for _, part in parts)
