@@ -15,9 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+import spark_probe
 from benchmarks.page import folded_stacks
 from spark_probe.flamegraph import FlameGraph
 from spark_probe.report import RunTables, comparison_html, flamegraph_html, report_html
+from tests.builders import RunBuilder, sample
 from tests.report_runs import STACKS, big_run, small_run
 
 if TYPE_CHECKING:
@@ -363,7 +365,7 @@ def test_overview_shows_what_why_and_where_on_the_first_screen(
     want = {f"{s}.0": totals(run, stage_id=[s])["cpu"] for s in range(3)}
     assert dict(stages) == {**want, "outside": totals(run, kind=["gc"])["cpu"]}
     assert "2 of 2 executors profiled" in page.inner_text("section[aria-label=Coverage]")
-    assert "a chunk could not be read" in page.inner_text("section[aria-label=Coverage]")
+    assert "went without its last flush" in page.inner_text("section[aria-label=Coverage]")
     page.click(".segmented button:has-text('wall')")
     assert page.get_attribute(".total", "data-total") == str(in_tasks["wall"])
 
@@ -690,3 +692,39 @@ def test_3_000_stages_open_in_two_seconds(open_page: Opener) -> None:
     first = int(key.removeprefix("stage:").removesuffix(".0"))
     stages = list(range(first, 3_000, 7))
     assert shown_total(page) == totals(run, stage_id=stages)["cpu"]
+
+
+# ---- a run folder, all the way
+
+
+def test_a_run_folder_becomes_a_page_with_the_same_stacks(
+    open_page: Opener, tmp_path: Path
+) -> None:
+    builder = RunBuilder(tmp_path / "app-1")
+    for executor in ("1", "2"):
+        made = builder.executor(executor)
+        for flush in range(2):
+            made.flush(
+                [
+                    sample(
+                        f"{';'.join(stack)}", stage=s, task=10 * s + flush, samples=flush + s + 3
+                    )
+                    for s, stack in enumerate(
+                        (
+                            ["java.lang.Thread.run", "com.acme.Job.price:42@interpreted"],
+                            ["java.lang.Thread.run", "com.acme.Job.price:42", "byte[]@class"],
+                        )
+                    )
+                ]
+            )
+    builder.write()
+    profile = spark_probe.load(tmp_path / "app-1")
+    target = profile.report(tmp_path / "report.html")
+    page = open_page(target.read_text(encoding="utf-8"), "#view=stage&scope=stage:1.0&event=cpu")
+    graph = profile.flamegraph("cpu", stage=profile.stage(1), lines=True)
+    want = [line.rpartition(" ") for line in graph.collapsed(value="value").splitlines()]
+    assert exported(page) == {stack: int(count) for stack, _, count in want}
+    page.click(".tab:has-text('Overview')")
+    assert "2 of 2 executors profiled" in page.inner_text("section[aria-label=Coverage]")
+    alone = open_page(graph.html())
+    assert shown_total(alone) == graph.value

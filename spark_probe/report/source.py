@@ -58,7 +58,8 @@ class RunTables:
     ``run`` is run.json, ``executors`` the status.json of each executor. ``samples``, ``tasks``,
     ``triggers``, ``dumps``, ``gc`` and ``recordings`` have FORMAT.md's columns and ``executor_id``;
     ``frames`` has one ``id`` a frame for all of the run, which ``stacks.frames`` use. ``events`` are the
-    tables of ``spark_probe.eventlog``, by name; a table that is not there is empty. ``findings``: see
+    tables of ``spark_probe.eventlog``, by name; a table that is not there is empty. ``coverage``: as
+    ``spark_probe.coverage`` tells it in JSON; without it, what the executors' states say. ``findings``: see
     ``findings.finding_rows``.
     """
 
@@ -73,6 +74,7 @@ class RunTables:
     gc: pa.Table | None = None
     recordings: pa.Table | None = None
     events: Mapping[str, pa.Table] = field(default_factory=dict)
+    coverage: Mapping[str, Any] | None = None
     findings: Sequence[Any] = ()
     notes: Sequence[str] = ()
 
@@ -91,9 +93,10 @@ def tables_of(profile: Any) -> RunTables:
         for field_ in fields(RunTables)
         if getattr(profile, field_.name, None) is not None
     }
-    events = given.get("events")
-    if events is not None and not isinstance(events, Mapping):
-        given["events"] = events.tables
+    if not isinstance(given.get("events", {}), Mapping):
+        given["events"] = given["events"].tables
+    if not isinstance(given.get("coverage", {}), Mapping):
+        given["coverage"] = given["coverage"].to_dict()
     return RunTables(**given)
 
 

@@ -18,26 +18,6 @@ FIRING_LIMIT = 2_000
 DUMP_LIMIT = 200
 DUMP_TEXT = 20_000  # characters of one dump
 
-_STATUS_KEYS = (
-    "executor_id",
-    "host",
-    "jvm",
-    "cores",
-    "state",
-    "reason",
-    "engine",
-    "events",
-    "samples",
-    "samples_recorded",
-    "samples_lost",
-    "lost_reason",
-    "last_flush_ms",
-    "last_error",
-    "notes",
-    "probe_cpu_ns",
-    "bytes_shipped",
-)
-
 
 def timeline(run: RunTables, entries: list[dict[str, Any]]) -> dict[str, Any]:
     """Start and end of the run, its executors' lives and its GC pauses (binned; the longest each)."""
@@ -133,31 +113,42 @@ def _pauses(gc: pa.Table | None, start: int, end: int) -> dict[str, Any]:
 
 
 def coverage(run: RunTables) -> dict[str, Any]:
-    """Executors seen and profiled, those that are partial and why, and samples outside tasks."""
-    rows = [{key: status.get(key) for key in _STATUS_KEYS} for status in run.executors]
-    seen = {row["executor_id"] for row in run.rows("executors")} | {r["executor_id"] for r in rows}
-    profiled = [
-        row for row in rows if (row["samples"] or 0) > 0 or row["state"] in ("recording", "stopped")
-    ]
-    partial = [
-        row
-        for row in rows
-        if row["state"] in ("lost", "off") or (row["samples_lost"] or 0) > 0 or row["last_error"]
-    ]
-    missing = sorted(str(e) for e in seen - {r["executor_id"] for r in rows})
+    """Executors seen and profiled, what is missing of each and why, and samples outside tasks."""
+    given = run.coverage or _states(run)
     outside = total = 0
     if run.samples.num_rows:
         counts = run.samples["samples"].to_numpy()
         out = run.samples["stage_id"].fill_null(-1).to_numpy() < 0
         outside, total = int(counts[out].sum()), int(counts.sum())
+    keys = ("id", "host", "state", "engine", "samples", "samples_lost")
+    rows = [
+        {
+            **{key: row.get(key) for key in keys},
+            "missing": [clip(text, 500) for text in row.get("missing") or ()],
+            "notes": [clip(text, 500) for text in row.get("notes") or ()],
+        }
+        for row in given["executors"]
+    ]
+    counted = {key: given[key] for key in ("seen", "profiled", "partial")}
+    return {**counted, "executors": rows, "samples": total, "outside": outside}
+
+
+def _states(run: RunTables) -> dict[str, Any]:
+    """Coverage by what the executors say of themselves."""
+    rows = []
+    for status in run.executors:
+        why = [status.get("reason"), status.get("lost_reason"), status.get("last_error")]
+        rows.append({**status, "id": status.get("executor_id"), "missing": [w for w in why if w]})
+    known = {row["id"] for row in rows}
+    for row in run.rows("executors"):
+        if row["executor_id"] not in known:
+            missing = ["the run has nothing of it"]
+            rows.append({"id": row["executor_id"], "host": row["host"], "missing": missing})
     return {
-        "seen": len(seen),
-        "profiled": len(profiled),
-        "partial": len(partial),
-        "missing": missing,
+        "seen": len(rows),
+        "profiled": sum((row.get("samples") or 0) > 0 for row in rows),
+        "partial": sum((row.get("samples") or 0) > 0 and bool(row["missing"]) for row in rows),
         "executors": rows,
-        "samples": total,
-        "outside": outside,
     }
 
 

@@ -6,6 +6,7 @@ import { Lanes } from "./lanes.js";
 import { hottest, stageLabel } from "./scopes.js";
 
 const SHOWN_STAGES = 40;
+const SHOWN_NOTES = 3;
 
 export const metric = (stage, column) => stage.metrics.find((row) => row[4] === column)?.[3] ?? 0;
 
@@ -39,7 +40,7 @@ function facts(doc) {
   const failed = count("failed");
   const tile = (label, value, note = "", kind = "") => h("div", { class: `tile ${kind}` }, h("span", { class: "quiet" }, label), h("b", {}, value), h("span", { class: "quiet" }, note));
   const attempts = real.reduce((total, stage) => total + stage.folded, 0);
-  const partial = seen.partial + seen.missing.length;
+  const partial = seen.partial + seen.seen - seen.profiled;
   return h(
     "div",
     { class: "tiles" },
@@ -55,7 +56,10 @@ function facts(doc) {
 }
 
 function notes(doc) {
-  return doc.notes.length ? h("ul", { class: "notes quiet" }, doc.notes.map((note) => h("li", {}, note))) : null;
+  const list = (texts) => h("ul", { class: "notes quiet" }, texts.map((text) => h("li", {}, text)));
+  if (doc.notes.length <= SHOWN_NOTES) return doc.notes.length ? list(doc.notes) : null;
+  const rest = doc.notes.slice(SHOWN_NOTES);
+  return h("div", { class: "notes-box" }, list(doc.notes.slice(0, SHOWN_NOTES)), h("details", {}, h("summary", { class: "quiet" }, `${rest.length} more notes`), list(rest)));
 }
 
 function findings(page) {
@@ -166,20 +170,20 @@ function coverage(doc) {
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, row.executor_id),
+      h("th", { scope: "row" }, row.id),
       h("td", {}, row.host ?? ""),
       h("td", { class: row.state === "off" || row.state === "lost" ? "grew" : "" }, row.state ?? ""),
       h("td", {}, row.engine ?? ""),
       h("td", { class: "number" }, formatCount(row.samples ?? 0)),
       h("td", { class: `number ${row.samples_lost ? "grew" : ""}` }, formatCount(row.samples_lost ?? 0)),
-      h("td", {}, [row.reason, row.lost_reason, row.last_error, ...(row.notes ?? [])].filter(Boolean).join(" · ")),
+      h("td", {}, row.missing.map((text) => h("p", { class: "grew" }, text)), row.notes.map((text) => h("p", {}, text))),
     ),
   );
   return h(
     "section",
     { class: "card", "aria-label": "Coverage" },
     h("h2", {}, "Coverage"),
-    h("p", {}, `${seen.profiled} of ${seen.seen} executors profiled${seen.missing.length ? `; nothing came from ${seen.missing.join(", ")}` : ""}. ${formatCount(seen.samples)} samples, ${formatPercent(seen.outside, seen.samples)} of them outside tasks (GC, JIT, netty, the driver's own work).`),
+    h("p", {}, `${seen.profiled} of ${seen.seen} executors profiled, ${seen.partial} of them partly. ${formatCount(seen.samples)} samples, ${formatPercent(seen.outside, seen.samples)} of them outside tasks (GC, JIT, netty, the driver's own work).`),
     rows.length
       ? h("div", { class: "wide" }, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, ["Executor", "Host", "State", "Engine", "Samples", "Lost", "Notes"].map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, rows)))
       : null,
