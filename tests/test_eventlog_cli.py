@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from spark_probe.cli.eventlog import eventlog
+from spark_probe.cli import main
 from tests.eventlogs.events import TOTALS, Json, event, lines, task_end, whole_log
 
 
 def run(*args: str | Path) -> Result:
-    return CliRunner().invoke(eventlog, [str(a) for a in args])
+    return CliRunner().invoke(main, ["eventlog", *map(str, args)])
 
 
 @pytest.fixture

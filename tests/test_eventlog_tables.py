@@ -551,6 +551,23 @@ def test_odd_values_cost_only_themselves(tmp_path: Path) -> None:
     assert log.bad_lines == 0
 
 
+def test_odd_fields_of_other_events_cost_only_themselves(tmp_path: Path) -> None:
+    start = ev.job_start(1, [0])
+    start["Properties"] = [["spark.job.description", "x"]]
+    done = ev.completed(0)
+    done["Stage Info"]["RDD Info"] = "none"
+    done["Stage Info"]["Number of Tasks"] = {"is": "no number"}
+    sql = sql_log()[0] | {"description": 7, "rootExecutionId": "no number"}
+    log = read(tmp_path, [start, ev.submitted(0), done, sql])
+    assert only(log.jobs)["stage_ids"] == [0]
+    stage = only(log.stages)
+    assert (stage["status"], stage["tasks"], stage["rdd_ids"]) == ("complete", None, [])
+    execution = only(log.sql_executions)
+    assert (execution["description"], execution["root_execution_id"]) == (None, 8)
+    assert log.tables["sql_nodes"].num_rows == 2
+    assert log.bad_lines == 0
+
+
 def test_bytes_that_are_no_utf8_and_lone_surrogates(tmp_path: Path) -> None:
     ends = lines([task_end(0, Host="HOST")])
     log = read(

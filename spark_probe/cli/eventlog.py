@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
-from spark_probe.eventlog import EventLog, EventLogError, read
+from spark_probe.eventlog import EventLog, read
 from spark_probe.eventlog.reader import Progress as Report
 
 __all__ = ["eventlog"]
@@ -52,20 +52,13 @@ def eventlog(path: str, as_json: bool, top: int) -> None:
       fetch_wait_ms, input, output       sums over all ended attempts; sizes in bytes
       problems                           what could not be read, in sentences
     """
-    try:
-        with _progress() as report:
-            log = read(path, report)
-    except EventLogError as error:
-        raise _UnreadableError(str(error)) from error
+    with _progress() as report:
+        log = read(path, report)
     if as_json:
         problems = [str(problem) for problem in log.problems]
-        click.echo(json.dumps({**log.totals(), "problems": problems}, indent=2))
+        click.echo(json.dumps({**log.totals(), "problems": problems}, ensure_ascii=False))
     else:
         _show(log, top)
-
-
-class _UnreadableError(click.ClickException):
-    exit_code = 2
 
 
 @contextmanager
@@ -81,7 +74,7 @@ def _progress() -> Iterator[Report | None]:
 
 
 def _show(log: EventLog, top: int) -> None:
-    console = Console()
+    console = Console(highlight=False)
     t, app = log.totals(), log.app
     console.print(
         f"[bold]{escape(app.name or '?')}[/]  {escape(t['app'])}  "

@@ -325,7 +325,11 @@ def event_name(line: bytes) -> str | None:
 
 
 def decode(line: bytes, kind: Any) -> Any:
-    """The event on a line as `kind`, or None where the line is not one (bad JSON, wrong types)."""
+    """The event on a line as `kind`, or None where the line is none (bad JSON, no object).
+
+    A field of another type than it should have is as if it were not there; where the event makes no
+    sense without it, the event is not one.
+    """
     try:
         return _DECODERS[kind].decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -334,8 +338,35 @@ def decode(line: bytes, kind: Any) -> Any:
         event = json.loads(line.decode("utf-8-sig", "replace"), parse_constant=lambda _: None)
         cleaned = json.dumps(event, ensure_ascii=False).encode("utf-8", "replace")
         return _DECODERS[kind].decode(cleaned)
-    except (ValueError, RecursionError, msgspec.MsgspecError):
+    except (ValueError, RecursionError, msgspec.DecodeError) as error:
+        if not isinstance(error, msgspec.ValidationError) or kind is dict:
+            return None
+    return _what_fits(json.loads(cleaned), kind)
+
+
+def _what_fits(value: Any, kind: type[msgspec.Struct]) -> Any:
+    """A struct of those fields that have their type; None where one is missing that must be there."""
+    if not isinstance(value, dict):
         return None
+    found = {}
+    for field_ in msgspec.structs.fields(kind):
+        given = value.get(field_.encode_name)
+        if given is None:
+            fitting = None
+        elif field_.type is msgspec.Raw:
+            fitting = msgspec.Raw(json.dumps(given).encode())
+        elif isinstance(field_.type, type) and issubclass(field_.type, msgspec.Struct):
+            fitting = _what_fits(given, field_.type)
+        else:
+            try:
+                fitting = msgspec.convert(given, field_.type, strict=False)
+            except msgspec.ValidationError:
+                fitting = None
+        if fitting is not None:
+            found[field_.name] = fitting
+        elif field_.required:
+            return None
+    return kind(**found)
 
 
 def decode_plan(raw: msgspec.Raw) -> PlanNode | None:
