@@ -17,7 +17,7 @@ import scala.Tuple2;
 public final class SparkProbePlugin implements SparkPlugin {
     private static final Logger LOG = LoggerFactory.getLogger(SparkProbePlugin.class);
     private static final String OFF = "off";
-    private static final long DRIVER_STOP_MS = 5_000;
+    private static final long DRIVER_STOP_MS = 30_000;
 
     @Override
     public DriverPlugin driverPlugin() {
