@@ -83,7 +83,7 @@ def _session(master: str, conf: dict[str, str]) -> Diagnosis:
 
 
 def _show(diagnosis: Diagnosis) -> None:
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=True)
     for executor, facts in sorted(diagnosis.jvms.items()):
         console.print(f"[bold]{escape(executor)}[/bold]")
         for name in _SHOWN:

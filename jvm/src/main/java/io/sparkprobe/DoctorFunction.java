@@ -35,14 +35,14 @@ final class DoctorFunction implements Function<String, String> {
 
     /** "ok", or what hinders. */
     private static String writable(String base, SparkConf spark) {
-        Path aside = new Path(base, ".spark-probe-doctor-" + System.nanoTime());
+        String aside = ".spark-probe-doctor-" + System.nanoTime();
         try {
-            RunFolder folder = RunFolder.open(aside, SparkHadoopUtil.get().newConfiguration(spark));
+            RunFolder folder = RunFolder.open(new Path(base), SparkHadoopUtil.get().newConfiguration(spark));
             try {
-                folder.createFolder("");
-                folder.write("file", new byte[] {1});
-                folder.delete("file");
-                folder.delete("");
+                folder.createFolder(aside);
+                folder.write(aside + "/file", new byte[] {1});
+                folder.delete(aside + "/file");
+                folder.delete(aside);
             } finally {
                 folder.close();
             }
