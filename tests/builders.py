@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from spark_probe.tables import FRAME_TYPES, TABLES
+from tests.eventlogs.events import lines as event_lines
 
 __all__ = [
     "BUCKET_MS",
@@ -276,6 +277,13 @@ class RunBuilder:
         if id not in self.executors:
             self.executors[id] = ExecutorBuilder(self.path / "executors" / id, id)
         return self.executors[id]
+
+    def events(self, events: Sequence[dict[str, Any]]) -> None:
+        """The run's event log, as Spark's rolling writer leaves it (not compressed)."""
+        folder = self.path / "events" / f"eventlog_v2_{self.path.name}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"appstatus_{self.path.name}").write_bytes(b"")
+        (folder / f"events_1_{self.path.name}").write_bytes(event_lines(list(events)))
 
     def write(self, *, run_json: bool = True, status: bool = True, **keys: Any) -> Path:
         """run.json, changed by ``keys``, and every status.json that is not there yet."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from tests.clusters.processes import leftovers, mark_this_run
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:  # imported in the fixtures, so that fast tests do not wait fo
 # Before anything starts a JVM: without it Spark binds the address that the host's name resolves to.
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 MARK = mark_this_run()
+
+# The same examples each time, however slow the machine, and no folder of them left behind.
+settings.register_profile("spark_probe", deadline=None, derandomize=True, database=None)
+settings.load_profile("spark_probe")
 
 ROOT = Path(__file__).parents[1]
 

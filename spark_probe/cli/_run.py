@@ -22,22 +22,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-class _StageType(click.ParamType):
-    name = "N[.ATTEMPT]"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, int | None]:
-        match = re.fullmatch(r"(\d+)(?:\.(\d+))?", str(value))
-        if not match:
-            self.fail(f"{value!r} is no stage; it takes a stage id as 3, or with its attempt 3.1")
-        return int(match[1]), int(match[2]) if match[2] else None
+def _stage(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> tuple[int, int | None] | None:
+    if value is None:
+        return None
+    match = re.fullmatch(r"(\d+)(?:\.(\d+))?", value)
+    if not match:
+        raise click.BadParameter(
+            f"{value!r} is no stage; it takes a stage id as 3, or with its attempt 3.1"
+        )
+    return int(match[1]), int(match[2]) if match[2] else None
 
 
 _OPTIONS = (
     click.option(
         "--stage",
-        type=_StageType(),
+        metavar="N[.ATTEMPT]",
+        callback=_stage,
         help="Only this stage attempt; without ATTEMPT the last one. Default: the whole run.",
     ),
     click.option(
