@@ -139,17 +139,14 @@ def test_tasks_that_run_already_are_known_from_then_on(sessions: Sessions, tmp_p
     run = RunFolder(Path(probe.path))
     tasks = run.tasks()
     assert len(tasks) == PARTITIONS
+    slept = run.by(
+        lambda sample: sample.task, lambda sample: sample.event == "wall" and sample.has(SLEEP)
+    )
     for task in tasks.values():
         assert task["outcome"] == "succeeded"
         seconds = (task["end_mono_ns"] - task["start_mono_ns"]) / 1e9
         assert 1 < seconds < 6
-        slept = run.by(
-            lambda sample: sample.has(SLEEP),
-            lambda sample, task_id=task["task_id"]: (
-                sample.task == task_id and sample.event == "wall"
-            ),
-        )
-        assert slept[True] * 0.02 == pytest.approx(seconds, rel=0.15)
+        assert slept[task["task_id"]] * 0.02 == pytest.approx(seconds, rel=0.15)
 
 
 def test_busy_executors_are_attached_before_the_tasks_that_wait(
