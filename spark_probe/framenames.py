@@ -21,7 +21,7 @@ _SUFFIX_LENGTH = 4
 _GUESSES = (
     ("cpp", r"::|^[-+]\["),
     ("class", r"^[\w.$]+(\[\])+$"),
-    ("native", r"^\[|\.so\b|\.dylib$|@|^\W*$"),
+    ("native", r"^\[|\.so\b|\.dylib$|@|^\W*$|\.(isra|part|constprop|cold|lto_priv|llvm)(\.\d+)*$"),
     ("jit", r"^[^\s()]*[\w$][/.][\w$<>]+[^\s()]*$"),
 )
 

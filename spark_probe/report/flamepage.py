@@ -56,7 +56,7 @@ def flamegraph_html(
     rules = categories or load_categories()
     weight = np.asarray(graph.self, dtype=np.float64)
     ids, names, types = named_frames(graph.names, graph.types, graph.frame, weight)
-    frame = np.where(graph.frame >= 0, ids[graph.frame], -1)
+    frame = np.append(ids, -1)[graph.frame]
     tree, node = build_tree(np.asarray(graph.depth), frame)
     self_ = np.bincount(node, weights=weight, minlength=len(tree))
     blocks = {
