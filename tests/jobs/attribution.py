@@ -1,7 +1,7 @@
 """A driver program for tests: stages side by side in each JVM, each with its work in Java methods of its own.
 
-python attribution.py SCENARIO SECONDS. The last line of its output is JSON: the application id, the version of Spark, and
-the stages of each job group.
+python attribution.py SCENARIO SECONDS. The last line of its output is JSON: the application id, the version of Spark,
+and the stages of each job group.
 """
 
 from __future__ import annotations
