@@ -20,6 +20,7 @@ export class FlameCanvas {
     this.weight = 0;
     this.zoomed = 0;
     this.current = -1;
+    this.trunk = true;
     this.inverted = false; // false: icicle, root on top; true: flame, root at the bottom
     this.canvas = h("canvas", { "aria-hidden": "true" });
     this.spacer = h("div", { class: "flame-spacer" }, this.canvas);
@@ -48,11 +49,12 @@ export class FlameCanvas {
   }
 
   /** Shows `graph`, weight `k`, from node `zoomed` down. */
-  show(graph, { weight = 0, zoomed = 0, inverted = this.inverted } = {}) {
+  show(graph, { weight = 0, zoomed = 0, inverted = this.inverted, trunk = true } = {}) {
     this.graph = graph;
     this.weight = weight;
     this.zoomed = zoomed;
     this.inverted = inverted;
+    this.trunk = trunk; // start the view below the frames that nearly all samples share
     this.current = -1;
     this.layout();
   }
@@ -76,7 +78,7 @@ export class FlameCanvas {
     const limit = this.options.maxHeight();
     this.element.style.height = `${Math.max(ROW * 3, Math.min(this.rows * ROW, limit)) + 2}px`;
     this.measure();
-    const skipped = Math.max(0, this.trunkDepth() - 3) * ROW;
+    const skipped = this.trunk ? Math.max(0, this.trunkDepth() - 3) * ROW : 0;
     this.element.scrollTop = this.inverted ? this.rows * ROW - this.element.clientHeight - skipped : skipped;
     this.draw();
   }

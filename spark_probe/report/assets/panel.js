@@ -201,11 +201,11 @@ export class GraphPanel {
       this.callersGraph = reverse(graph, frame);
       this.shown = derive(graph, flags, { focus: true });
       this.prepare(this.callers, this.callersGraph);
-      this.callers.show(this.callersGraph, { weight, inverted: true });
+      this.callers.show(this.callersGraph, { weight, inverted: true, trunk: false });
     } else this.shown = state.view === "up" ? reverse(graph) : graph;
     this.prepare(this.main, this.shown);
     this.keys = pathKeys(this.shown);
-    this.main.show(this.shown, { weight, zoomed: this.nodeOf(state.z), inverted: sandwich ? false : inverted });
+    this.main.show(this.shown, { weight, zoomed: this.nodeOf(state.z), inverted: sandwich ? false : inverted, trunk: state.view === "down" });
     this.hot.update(this.hotInput());
     this.search();
     this.showPath();

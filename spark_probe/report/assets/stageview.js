@@ -40,7 +40,7 @@ export class StageView {
     this.strip = new TaskStrip(page.doc, page.tasks, (row) => page.go({ ...page.state, task: row < 0 ? "" : page.tasks.task_id[row], z: "" }, true));
     this.brush = new TimeBrush(page.doc.buckets, page.doc.timeline.start_ms, (from, to) => page.go({ ...page.state, t: from === null ? "" : `${from}-${to}`, z: "" }, true));
     this.head = h("div", { class: "scope-head" });
-    this.numbers = h("div", { class: "card numbers" });
+    this.numbers = h("div", { class: "card numbers", tabindex: "0", role: "region", "aria-label": "Task metrics" });
     this.taskCard = h("div", { class: "card" }, h("h2", {}, "Tasks: start against duration"), this.strip.element);
     this.spent = h("div", { class: "card" });
     this.extra = h("div");
@@ -55,7 +55,9 @@ export class StageView {
     const stages = chosen.scope.stages.map((index) => doc.stages[index]);
     this.showHead(chosen, stages);
     replace(this.numbers, metricsTable(doc, stages));
-    this.strip.show(tasksOf(page.tasks, chosen.scope.stages), chosen.task);
+    const tasks = tasksOf(page.tasks, chosen.scope.stages);
+    this.numbers.hidden = this.taskCard.hidden = !tasks.length;
+    this.strip.show(tasks, chosen.task);
     const event = chosen.event?.key;
     const sums = addUp(stages.map((stage) => stage.categories[event]), doc.categories.length);
     replace(this.spent, h("h2", {}, event ? `Spent on (${event})` : "Spent on"), sums.some((value) => value > 0) ? categoryBar(doc.categories, sums, { labels: true }) : h("p", { class: "empty" }, "No samples."));
@@ -90,7 +92,7 @@ export class StageView {
     const fact = (name, value) => (value ? h("span", { class: "fact" }, `${name} `, h("b", {}, value)) : null);
     replace(
       this.head,
-      h("div", { class: "toolbar" }, picker, only ? [fact("", only.status), fact("wall", only.busy_ms ? formatMs(only.busy_ms) : ""), fact("tasks", only.tasks ? `${only.tasks}${only.failed ? `, ${only.failed} failed` : ""}` : ""), fact("submitted", only.submitted_ms && !doc.comparison ? formatDate(only.submitted_ms) : ""), fact("jobs", only.jobs.join(", ")), fact("SQL", only.sql === null || only.sql === undefined || only.sql < 0 ? "" : String(only.sql))] : h("span", { class: "fact" }, `${stages.length} stages`)),
+      h("div", { class: "toolbar" }, picker, only ? [fact("", only.status), fact("wall", only.busy_ms ? formatMs(only.busy_ms) : ""), fact("tasks", only.tasks ? `${only.tasks}${only.failed ? `, ${only.failed} failed` : ""}` : ""), fact("submitted", only.submitted_ms && !doc.comparison ? formatDate(only.submitted_ms) : ""), fact("jobs", only.jobs.join(", ")), fact("SQL", only.sql === null || only.sql === undefined || only.sql < 0 ? "" : String(only.sql))] : stages.length > 1 ? h("span", { class: "fact" }, `${stages.length} stages`) : null),
       only ? details(only) : null,
       only ? this.pointers(only) : null,
     );
