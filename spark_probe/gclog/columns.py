@@ -70,10 +70,13 @@ def epoch_ms(date: pa.Array, zone: pa.Array) -> Floats:
     # Logs rarely hold more zones than two (summer time): the few distinct ones are read in Python.
     zones = zone.dictionary_encode()
     offset_ms = np.array([_offset_ms(value.as_py()) for value in zones.dictionary] + [0.0])
-    clean = pc.replace_substring(date.cast(pa.string()), ",", ".")
-    filled = pc.if_else(pc.equal(clean, ""), pa.scalar(None, pa.string()), clean)
-    stamps = filled.cast(pa.timestamp("ms")).cast(pa.int64()).cast(pa.float64())
-    local = np.asarray(stamps.to_numpy(zero_copy_only=False), np.float64)
+    text = date.cast(pa.string())
+    # A date that is none (the 0th of a month, in a damaged line) is null.
+    whole = pc.strptime(
+        pc.utf8_slice_codeunits(text, 0, 19), "%Y-%m-%dT%H:%M:%S", unit="s", error_is_null=True
+    )
+    seconds = whole.cast(pa.int64()).cast(pa.float64()).to_numpy(zero_copy_only=False)
+    local = np.asarray(seconds, np.float64) * 1e3 + floats(pc.utf8_slice_codeunits(text, 20, 23))
     offset: Floats = offset_ms[zones.indices.to_numpy(zero_copy_only=False)]
     return local - offset
 

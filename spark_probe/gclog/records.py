@@ -193,7 +193,10 @@ def _stamp(before: str) -> dict[str, float]:
     if found and found[5]:
         times["start_s"] = _number(found[5])
     if found and found[1]:
-        at = datetime.fromisoformat(f"{found[1]}{found[3]}:{found[4]}")
+        try:
+            at = datetime.fromisoformat(f"{found[1]}{found[3]}:{found[4]}")
+        except ValueError:  # the 0th of a month, in a damaged line
+            return times
         times["start_ms"] = at.timestamp() * 1e3 + int(found[2])
     return times
 

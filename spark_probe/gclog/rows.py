@@ -120,7 +120,7 @@ class Rows:
         for name in NUMBERS:
             values = numbers[name]
             kind = EVENTS.field(name).type
-            missing = np.isnan(values)
+            missing = np.isnan(values) | (np.abs(values) > 2.0**62)  # digits of a damaged line
             if pa.types.is_integer(kind):
                 whole = np.rint(np.where(missing, 0.0, values)).astype(np.int64)
                 columns[name] = pa.array(whole, kind, mask=missing)

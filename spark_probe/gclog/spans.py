@@ -31,7 +31,7 @@ class Span:
 
 def floats_of(events: pa.Table, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     """A column as floats, NaN where null."""
-    column = events[name].cast(pa.float64()).combine_chunks()
+    column = events[name].cast(pa.float64(), safe=False).combine_chunks()
     return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
 
 

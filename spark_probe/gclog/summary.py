@@ -47,7 +47,7 @@ def summarize(
     - `throughput`: 1 - (time in pauses / `span_s`), overlapping pauses counted once, as the goal
       of -XX:GCTimeRatio is defined. None where the log has no times, or cycles without pauses.
     - `heap_before_bytes`, `heap_after_bytes`: `first`, `max`, `last` of the heap used before and
-      after collections; `heap_committed_bytes`: the largest; `live_bytes`: the largest heap used
+      after what states both; `heap_committed_bytes`: the largest; `live_bytes`: the largest heap used
       after a full collection.
     - `allocation_bytes_per_s`: the growth between collections (used before one, less used after the
       one before it) of the heap, or of the young generation where that is more, over the time from
@@ -62,12 +62,19 @@ def summarize(
     pauses = events.filter(pa.array(pause))
     took_ms = floats_of(pauses, "duration_ns") / 1e6
     cycles = events.filter(pc.is_in(events["type"], value_set=pa.array(_CYCLES)))
-    span_s = sum(each.end_s - each.start_s for each in spans) if spans else None
+    span_s = round(sum(each.end_s - each.start_s for each in spans), 9) if spans else None
     silent = bool(cycles.num_rows) and not pauses.num_rows
     collections = events.filter(
         pc.or_(events["pause"], pc.is_in(events["type"], value_set=pa.array(_CYCLES)))
     )
-    allocation, promotion = _rates(events)
+    # ZGC's generations within a cycle state the same heap as the cycle.
+    sized = events.filter(
+        pc.and_(
+            pc.is_valid(events["heap_before_bytes"]),
+            pc.invert(pc.match_substring_regex(events["type"], "^[YyO]: ")),
+        )
+    )
+    allocation, promotion = _rates(sized)
     return {
         "collector": collector,
         "jvm_runs": max(1, len(spans)),
@@ -85,8 +92,8 @@ def summarize(
         "median_pause_ms": _quantile(took_ms, 0.5),
         "p99_pause_ms": _quantile(took_ms, 0.99),
         "throughput": None if silent or not span_s else _throughput(pauses, spans, span_s),
-        "heap_before_bytes": _sizes(collections, "heap_before_bytes"),
-        "heap_after_bytes": _sizes(collections, "heap_after_bytes"),
+        "heap_before_bytes": _sizes(sized, "heap_before_bytes"),
+        "heap_after_bytes": _sizes(sized, "heap_after_bytes"),
         "heap_committed_bytes": pc.max(events["heap_committed_bytes"]).as_py(),
         "live_bytes": pc.max(events.filter(events["full"])["heap_after_bytes"]).as_py(),
         "allocation_bytes_per_s": allocation,
@@ -179,15 +186,8 @@ def _throughput(pauses: pa.Table, spans: list[Span], span_s: float) -> float | N
     return round(1.0 - stopped_s / span_s, 6) if stopped_s < span_s * (1 - 1e-9) else None
 
 
-def _rates(events: pa.Table) -> tuple[float | None, float | None]:
+def _rates(sized: pa.Table) -> tuple[float | None, float | None]:
     """Allocation and promotion in bytes/s."""
-    # ZGC's generations within a cycle state the same heap as the cycle.
-    sized = events.filter(
-        pc.and_(
-            pc.is_valid(events["heap_before_bytes"]),
-            pc.invert(pc.match_substring_regex(events["type"], "^[YyO]: ")),
-        )
-    )
     sized = sized.filter(pa.array(~np.isnan(clock_s(sized))))
     start = clock_s(sized)
     run = np.asarray(sized["run"].to_numpy())

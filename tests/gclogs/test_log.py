@@ -208,6 +208,18 @@ def test_a_log_without_a_collection_is_a_log(read_text: Reader) -> None:
     assert log.pause_fractions().column("fraction").to_pylist() == [0.0]
 
 
+def test_damaged_numbers_cost_no_more_than_their_line(read_text: Reader) -> None:
+    log = read_text(
+        "2024-00-00T10:00:00.000+0100: 1.000: [GC (Allocation Failure)  900K->300K(2000K), 0.5000000 secs]\n"
+        "2024-00-00T10:00:00.000+0100: 1.500: [GC (Allocation Failure)\n  900K->300K(2000K), 0.1000000 secs]\n"
+        "2024-03-01T10:00:02.000+0100: 2.000: [GC (Allocation Failure)  99999999999999999G->300K(2000K), "
+        "0.2500000 secs]\n"
+    )
+    assert log.events["start_ms"].to_pylist() == [None, None, 1709283602000]
+    assert log.events["heap_before_bytes"].to_pylist() == [900 << 10, 900 << 10, None]
+    assert log.summary()["pause_ms"] == 850.0
+
+
 def test_the_command_prints_json_and_a_page(tmp_path: Path) -> None:
     path = tmp_path / "gc.log"
     path.write_text(pause(1) + pause(2, 1))
