@@ -1,5 +1,7 @@
 package probetest;
 
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.spark.sql.api.java.UDF1;
@@ -7,15 +9,17 @@ import org.apache.spark.sql.api.java.UDF1;
 /** Java functions for SQL whose work is in a method of a known name, so that a test can say which stage it belongs to. */
 public final class Work {
   private static final Object LOCK = new Object();
+  private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
   /** Where the results go, so that no work is optimised away. */
   public static volatile long sink;
 
+  /** Burns CPU time, not time: what is sampled of it is the same on a busy machine. */
   static long burn(long seed, long micros) {
-    long end = System.nanoTime() + micros * 1000;
+    long end = THREADS.getCurrentThreadCpuTime() + micros * 1000;
     long value = seed | 1;
-    while (System.nanoTime() < end) {
-      for (int i = 0; i < 200; i++) {
+    while (THREADS.getCurrentThreadCpuTime() < end) {
+      for (int i = 0; i < 10_000; i++) {
         value ^= value << 13;
         value ^= value >>> 7;
         value ^= value << 17;
