@@ -68,13 +68,11 @@ final class ChunkDigest {
         events.want(JfrEvents.MONITOR_ENTER, MONITOR);
         events.want(JfrEvents.THREAD_PARK, PARK);
         events.want(JfrEvents.METHOD_TRACE, METHOD);
-        if (chunk.types.byName(JfrEvents.ALLOC_SAMPLE) != null) {
-            if (hasTlabEvents()) {
-                notes.add("The recording describes its allocations twice; " + JfrEvents.ALLOC_SAMPLE
-                        + " events are not counted.");
-            } else {
-                events.want(JfrEvents.ALLOC_SAMPLE, ALLOC_SAMPLE);
-            }
+        if (describesAllocationsTwice()) {
+            notes.add("The recording describes its allocations twice; " + JfrEvents.ALLOC_SAMPLE
+                    + " events are not counted.");
+        } else {
+            events.want(JfrEvents.ALLOC_SAMPLE, ALLOC_SAMPLE);
         }
         try {
             for (int event = events.next(); event >= 0; event = events.next()) {
@@ -89,15 +87,26 @@ final class ChunkDigest {
         }
     }
 
-    private boolean hasTlabEvents() {
+    /** Whether the chunk has the JDK's sampled allocation events beside those of the TLABs, for the same bytes. */
+    private boolean describesAllocationsTwice() {
+        if (chunk.types.byName(JfrEvents.ALLOC_SAMPLE) == null) {
+            return false; // as in async-profiler's own chunks: nothing to look for
+        }
         JfrEvents ahead = new JfrEvents(chunk);
         ahead.want(JfrEvents.ALLOC_IN_NEW_TLAB, ALLOC_TLAB);
         ahead.want(JfrEvents.ALLOC_OUTSIDE_TLAB, ALLOC_OUTSIDE);
+        ahead.want(JfrEvents.ALLOC_SAMPLE, ALLOC_SAMPLE);
+        boolean tlab = false;
+        boolean sampled = false;
         try {
-            return ahead.next() >= 0;
+            for (int event = ahead.next(); event >= 0 && !(tlab && sampled); event = ahead.next()) {
+                sampled |= event == ALLOC_SAMPLE;
+                tlab |= event != ALLOC_SAMPLE;
+            }
         } catch (JfrFormatException | IndexOutOfBoundsException e) {
-            return false; // the pass itself meets the same damage and reports it
+            return tlab && sampled; // the pass itself meets the same damage and reports it
         }
+        return tlab && sampled;
     }
 
     private void count(int event) {

@@ -29,13 +29,18 @@ final class ExplicitGcCalls {
 
     static List<Call> in(Tables tables) {
         Table samples = table(tables, "sample");
-        Table.Strings events = (Table.Strings) column(samples, "event");
         List<Call> calls = new ArrayList<>();
+        Table.Runs event = (Table.Runs) column(samples, "event");
+        if (!event.distinct().contains("method")) {
+            return calls;
+        }
+        Object[] events = event.values();
+        Object[] tasks = ((Table.Runs) column(samples, "task_id")).values();
         for (int row = 0; row < samples.rows(); row++) {
-            if ("method".equals(events.get(row))) {
+            if ("method".equals(events[row])) {
                 String caller = caller(tables, longs(samples, "stack_hash").get(row));
                 if (caller != null && !caller.startsWith(CLEANER)) {
-                    calls.add(new Call(longs(samples, "task_id").get(row), longs(samples, "samples").get(row), caller));
+                    calls.add(new Call((Long) tasks[row], longs(samples, "samples").get(row), caller));
                 }
             }
         }

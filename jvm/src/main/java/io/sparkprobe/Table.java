@@ -284,6 +284,19 @@ final class Table {
             return codes.keySet();
         }
 
+        /** The value of each row. */
+        Object[] values() {
+            Object[] byCode = codes.keySet().toArray();
+            Object[] values = new Object[size];
+            int row = 0;
+            for (int run = 0; run < runs; run++) {
+                int end = row + runLengths[run];
+                Arrays.fill(values, row, end, byCode[runCodes[run]]);
+                row = end;
+            }
+            return values;
+        }
+
         @Override
         boolean isNull(int row) {
             return false;

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.parquet.hadoop.ParquetFileWriter;
 import org.apache.parquet.hadoop.ParquetWriter;
+import org.apache.parquet.io.OutputFile;
 import org.apache.parquet.schema.GroupType;
 import org.apache.parquet.schema.LogicalTypeAnnotation;
 import org.apache.parquet.schema.MessageType;
@@ -44,17 +45,9 @@ final class TablesWriter {
         MemoryFile.Output out = new MemoryFile.Output();
         ParquetFileWriter file = open(out, schema);
         file.start();
-        file.startBlock(rows);
-        ColumnEncoder encoder = new ColumnEncoder(file, rows);
-        int firstRow = 0;
-        int column = 0;
-        for (Table table : all) {
-            for (Table.Column values : table.columns) {
-                encoder.write(schema.getColumns().get(column++), values, firstRow);
-            }
-            firstRow += table.rows();
+        if (rows > 0) {
+            writeRowGroup(file, schema, all, rows);
         }
-        file.endBlock();
         Map<String, String> allMeta = new HashMap<>(meta);
         allMeta.put(META_FORMAT, Integer.toString(Version.FORMAT));
         allMeta.put(META_NORMALIZER, Integer.toString(FrameNames.NORMALIZER));
@@ -63,8 +56,23 @@ final class TablesWriter {
         return out.toByteArray();
     }
 
+    private static void writeRowGroup(ParquetFileWriter file, MessageType schema, List<Table> tables, int rows)
+            throws IOException {
+        file.startBlock(rows);
+        ColumnEncoder encoder = new ColumnEncoder(file, rows);
+        int firstRow = 0;
+        int column = 0;
+        for (Table table : tables) {
+            for (Table.Column values : table.columns) {
+                encoder.write(schema.getColumns().get(column++), values, firstRow);
+            }
+            firstRow += table.rows();
+        }
+        file.endBlock();
+    }
+
     /** A file of whole row groups that come as they are: neither padded, nor with checksums or page indexes. */
-    static ParquetFileWriter open(org.apache.parquet.io.OutputFile out, MessageType schema) throws IOException {
+    static ParquetFileWriter open(OutputFile out, MessageType schema) throws IOException {
         return new ParquetFileWriter(out, schema, ParquetFileWriter.Mode.CREATE, ParquetWriter.DEFAULT_BLOCK_SIZE, 0,
                 Integer.MAX_VALUE, Integer.MAX_VALUE, false);
     }
