@@ -104,7 +104,7 @@ def test_stages_side_by_side_for_every_event(drivers: Drivers, work_jar: Path, m
         drivers,
         work_jar,
         "methods",
-        6,
+        9,
         master,
         wall_interval="20ms",
         alloc_interval="64k",

@@ -134,7 +134,7 @@ final class PythonWriters {
         int count = root.enumerate(threads, true);
         for (int i = 0; i < count; i++) {
             Thread thread = threads[i];
-            if (!thread.getClass().getName().startsWith(WRITER)) {
+            if (!isWriter(thread.getClass())) {
                 continue;
             }
             lock.lock();
@@ -150,6 +150,16 @@ final class PythonWriters {
                 lock.unlock();
             }
         }
+    }
+
+    /** Spark's writers are anonymous subclasses, named after the runner that they belong to. */
+    private static boolean isWriter(Class<?> type) {
+        for (Class<?> c = type; c != null && c != Thread.class; c = c.getSuperclass()) {
+            if (c.getName().startsWith(WRITER)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private TaskInfo taskOf(Thread writer) {

@@ -42,7 +42,8 @@ public class PythonWritersTest {
         TaskInfo task = spans.started();
         writers.taskThread(true);
         Thread plain = new Thread(() -> { });
-        BasePythonRunnerOfTest writer = new BasePythonRunnerOfTest(TaskContext.get());
+        // An anonymous subclass, as Spark's runners make them.
+        BasePythonRunnerOfTest writer = new BasePythonRunnerOfTest(TaskContext.get()) { };
         plain.start();
         writer.start();
         List<TaskTimeline.Interval> lent = seen(1);
