@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { nodeCategories } from "../../spark_probe/report/assets/categories.js";
 import { formatBytes, formatMs, formatNs, formatPercent, formatValue, shortName } from "../../spark_probe/report/assets/format.js";
 import { packRows } from "../../spark_probe/report/assets/lanes.js";
+import { matchFrames, matcher } from "../../spark_probe/report/assets/search.js";
 import { listScopes, scopeOf } from "../../spark_probe/report/assets/scopes.js";
 import { formatFragment, parseFragment } from "../../spark_probe/report/assets/state.js";
 import { Store } from "../../spark_probe/report/assets/store.js";
@@ -109,4 +110,11 @@ test("scopes group stages by job, execution, section", () => {
   assert.deepEqual(scopeOf(scopes, "section:s|x").stages, [0]);
   assert.deepEqual(scopeOf(scopes, "outside").stages, [2]);
   assert.equal(scopeOf(scopes, "job:99").key, "all");
+});
+
+test("a search is text in any case, or a regular expression", () => {
+  assert.equal(matcher("", false), null);
+  assert.deepEqual([...matchFrames(["a.Leaf", "b.leaf", "c"], matcher("LEAF", false))], [1, 1, 0]);
+  assert.deepEqual([...matchFrames(["a.Leaf", "b.leaf", "c"], matcher("^b|c$", true))], [0, 1, 1]);
+  assert.throws(() => matcher("(", true), SyntaxError);
 });

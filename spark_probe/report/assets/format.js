@@ -58,7 +58,7 @@ export function formatPercent(part, whole) {
   return `${Math.abs(percent) >= 99.95 ? percent.toFixed(0) : percent.toFixed(1)} %`;
 }
 
-/** Epoch ms -> local date and time; clock(): the time of day only. */
+/** Epoch ms -> local date and time. */
 export function formatDate(ms) {
   if (ms === null || ms === undefined) return "–";
   return new Date(ms).toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "medium" });

@@ -22,6 +22,7 @@ const TYPE_TEXT = {
   kernel: "kernel",
   class: "class (allocated or locked)",
   python: "Python",
+  kind: "kind of thread",
 };
 // hue, saturation of each category of categories.toml, by its key.
 const CATEGORY_HUES = {

@@ -4,27 +4,13 @@ import { copyText, debounce, download, h, replace, segmented, select } from "./d
 import { FlameCanvas } from "./flame.js";
 import { formatPercent, formatValue, shortName } from "./format.js";
 import { HotTable } from "./hot.js";
-import { diffColour, framePainter, isDark, typeColour, typeText, categoryColour } from "./palette.js";
+import { legendItems } from "./legend.js";
+import { diffColour, framePainter, isDark, typeText } from "./palette.js";
+import { matchFrames, matcher } from "./search.js";
 import { EXCLUDE, FOCUS, HIDE, INCLUDE, derive, folded, matchedTotal, pathKeys, pathTo, reverse } from "./tree.js";
 
 const DEFAULTS = { mode: "icicle", view: "down", rec: "", colour: "category", q: "", re: "", inc: "", exc: "", hide: "", focus: "", frame: "", z: "", side: "" };
 const CRUMBS = 7;
-
-/** A matcher of names for a text (any case) or a regular expression; null where there is nothing to match. */
-export function matcher(text, isRegex) {
-  if (!text) return null;
-  if (isRegex) {
-    const pattern = new RegExp(text);
-    return (name) => pattern.test(name);
-  }
-  const low = text.toLowerCase();
-  return (name) => name.toLowerCase().includes(low);
-}
-
-/** One byte a frame id: whether its name matches. */
-export function matchFrames(names, matches) {
-  return Uint8Array.from(names, (name) => (matches(name) ? 1 : 0));
-}
 
 export class GraphPanel {
   /** options: {frames, categories: [[key, label]], onState(state, push), height()} */
@@ -438,22 +424,9 @@ export class GraphPanel {
   }
 
   showLegend() {
-    const dark = isDark();
-    const { input, state, frames } = this;
-    const item = (fill, text) => h("span", {}, h("i", { style: { background: fill } }), text);
-    if (input.compare) {
-      const [a, b] = input.compare.names;
-      replace(this.legend, item(diffColour(0.2, 0.6, dark), `more in ${b}`), item(diffColour(0.6, 0.2, dark), `less in ${b}, more in ${a}`), "shares of each side's own total");
-    } else if (state.colour === "type") {
-      const used = new Set();
-      for (const f of this.shown.frame) if (f >= 0) used.add(frames.types[f]);
-      replace(this.legend, [...used].sort().map((type) => item(typeColour(frames.typeNames[type], dark), typeText(frames.typeNames[type]))));
-    } else if (state.colour === "category") {
-      const used = new Set();
-      for (let i = 1; i < this.shown.n; i++) used.add(this.main.categoryOf(i));
-      replace(this.legend, [...used].sort((x, y) => x - y).map((c) => item(categoryColour(this.categoryKeys[c], dark), this.options.categories[c][1])));
-    } else replace(this.legend);
-    const cut = (this.callers.element.hidden ? this.shown : this.callersGraph).cut;
+    const { input, state, frames, shown, main } = this;
+    replace(this.legend, legendItems({ compare: input.compare, by: state.colour, graph: shown, frames, categories: this.options.categories, categoryOf: main.categoryOf }));
+    const cut = (this.callers.element.hidden ? shown : this.callersGraph).cut;
     if (cut) this.legend.append(`Callers of what takes under ${100 * cut} % are not unfolded; filter or focus to see them.`);
   }
 
