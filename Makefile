@@ -2,6 +2,7 @@
 # make test    every test of the JVM half, and of the Python half on two versions of Spark
 # make check   formatting, linting, types, Java 8's API, the page's JavaScript, what git tracks
 # make bench   the benchmarks at full length (an hour or two, on a machine that does nothing else)
+# make slow    the tests on real sessions and clusters, on a machine that does nothing else
 # make matrix  the tests that take too long for every change: all clusters, ways to start, Sparks and JDKs
 #
 # Each does its own set-up: what the machine lacks (a JDK, Gradle, a browser) comes from Debian's packages, the rest from
@@ -10,7 +11,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test check bench matrix jar setup test-jvm test-other-spark test-python clean
+.PHONY: demo test check bench slow matrix jar setup test-jvm test-other-spark test-python clean
 
 PYTHON ?= python3
 export PYTHON
@@ -29,6 +30,7 @@ JAR := spark_probe/jars/spark-probe-$(VERSION).jar
 JAVA_SOURCES := $(shell find jvm/src/main) build.gradle settings.gradle gradle.properties
 GRADLE := gradle --no-daemon --console=plain
 JS := spark_probe/report/assets
+STEADY := tests/test_eventlog_spark.py tests/test_report_browser.py tests/test_package.py
 ESLINT := tests/js/node_modules/.bin/eslint
 
 # Spark binds the address that the host's name resolves to, and in a container it may not resolve.
@@ -43,13 +45,20 @@ test: test-jvm test-other-spark test-python
 test-jvm: $(READY)
 	$(GRADLE) test
 
-# Fast tests on both Sparks; of the slow ones, on this one, those marked every_spark.
+# Of the slow tests those whose outcome does not hang on how busy the machine is.
 test-other-spark: $(OTHER_READY) $(JAR)
-	$(OTHER_VENV)/bin/python -m pytest -m "(not slow or every_spark) and not by_hand"
+	$(OTHER_VENV)/bin/python -m pytest -m "not slow and not by_hand"
+	$(OTHER_VENV)/bin/python -m pytest tests/test_eventlog_spark.py
 
 test-python: $(READY) $(JAR)
 	.ci/need browser node
-	$(VENV)/bin/python -m pytest -m "not by_hand"
+	$(VENV)/bin/python -m pytest -m "slow and not by_hand" $(STEADY)
+	$(VENV)/bin/python -m pytest -m "not slow and not by_hand"
+
+# On real sessions and clusters: those marked every_spark on both Sparks.
+slow: $(READY) $(OTHER_READY) $(JAR)
+	$(OTHER_VENV)/bin/python -m pytest -m "slow and every_spark and not by_hand"
+	$(VENV)/bin/python -m pytest -m "slow and not by_hand"
 
 matrix: $(READY) $(OTHER_READY) $(JAR)
 	$(OTHER_VENV)/bin/python -m pytest tests/test_matrix.py

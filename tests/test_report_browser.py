@@ -650,6 +650,7 @@ def opened_ms(open_page: Opener, html: str) -> tuple[float, Page]:
     return min(float(page.get_attribute("html", "data-ready") or 1e9) for page in pages), pages[-1]
 
 
+@pytest.mark.by_hand
 def test_200_000_nodes_and_stacks_of_1_000_frames(open_page: Opener) -> None:
     graph = FlameGraph.from_collapsed(folded_stacks(200_000, 1_000))
     assert len(graph) > 190_000
@@ -681,6 +682,7 @@ def test_200_000_nodes_and_stacks_of_1_000_frames(open_page: Opener) -> None:
     assert shown_total(page) == graph.value
 
 
+@pytest.mark.by_hand
 def test_3_000_stages_open_in_two_seconds(open_page: Opener) -> None:
     run = big_run(stages=3_000, tasks=40, rows=600_000, nodes=200_000)
     took, page = opened_ms(open_page, report_html(run))
