@@ -65,7 +65,7 @@ def test_nothing_is_lost_over_twenty_flushes(drivers: Drivers, work_jar: Path) -
     assert len(tasks) == 20 * 4
     used = sum(task["thread_cpu_ns"] for task in tasks.values())
     sampled = sum(sample.value for sample in run.where(lambda s: s.kind == "task"))
-    # Each end of a chunk skips about one sample a thread. Flushes are 30 s apart, not 2 as here: what is skipped is known.
+    # Each end of a chunk skips about one sample a thread, here every 2 s and not every 30: what is skipped is known.
     known = sampled + status["samples_lost"] * status["events"]["cpu"]
     assert 0.995 <= known / used <= 1.005, f"{known / 1e9:.2f} s known of {used / 1e9:.2f} s"
     assert sampled >= 0.985 * used, f"{sampled / 1e9:.2f} s sampled of {used / 1e9:.2f} s"
