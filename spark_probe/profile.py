@@ -22,6 +22,7 @@ from spark_probe.tables import EVENT_UNITS
 
 if TYPE_CHECKING:
     from spark_probe.eventlog import EventLog
+    from spark_probe.explain import Finding
 
 __all__ = ["Profile", "Stage", "load"]
 
@@ -114,6 +115,13 @@ class Profile:
         from spark_probe.stagelist import stages_of
 
         return stages_of(self)
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """Why it is slow: what `spark_probe.explain` finds, the most costly first."""
+        from spark_probe.explain import evidence_of_profile, explain
+
+        return explain(evidence_of_profile(self))
 
     def stage(self, id: int, attempt: int | None = None) -> Stage:  # noqa: A002
         """A stage attempt; the last one if ``attempt`` is not given. Raises RunError if it is not there."""

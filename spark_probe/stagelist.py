@@ -15,7 +15,7 @@ from spark_probe.stage import Metric, Sampled, Stage, StageCoverage, sampled_by_
 if TYPE_CHECKING:
     from spark_probe.profile import Profile
 
-__all__ = ["stages_of"]
+__all__ = ["stages_of", "task_attempts"]
 
 Key = tuple[int, int]
 
@@ -27,7 +27,7 @@ def stages_of(profile: Profile) -> list[Stage]:
     """Every stage attempt that the event log, a task or a sample names, sorted."""
     logged = profile.events.stages.to_pylist() if profile.events else []
     rows: dict[Key, dict[str, Any]] = {(r["stage_id"], r["stage_attempt"]): r for r in logged}
-    tasks = _tasks(profile)
+    tasks = task_attempts(profile)
     counts, executors = _counted(tasks)
     sampled = sampled_by_stage(profile.merged.samples)
     metrics = _metrics(
@@ -73,7 +73,7 @@ def _total(by_kind: Mapping[str, Sampled]) -> Sampled:
     return Sampled(sum(s.samples for s in sums), sum(s.value for s in sums), sums[0].unit)
 
 
-def _tasks(profile: Profile) -> pa.Table:
+def task_attempts(profile: Profile) -> pa.Table:
     """Task attempts as the event log has them: its own, and those that only the run folder knows."""
     own = profile.tasks
     logged = profile.events.tasks if profile.events else TASKS.empty_table()
