@@ -135,7 +135,7 @@ def lines_of(tree: Tree, labels: Any, *weights: Ints) -> Iterator[str]:
         names = labels.take(pa.array(flat))
         stacks = pc.binary_join(pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), names), ";")
         # What has no frames at all would be a line without a stack.
-        stacks = pc.if_else(pa.array(nodes == 0), "[no stack]", stacks)
+        stacks = pc.if_else(pa.array(nodes == 0), "[no_stack]", stacks)
         counts = [pa.array(weight[nodes]).cast(pa.string()) for weight in weights]
         lines = pc.binary_join_element_wise(stacks, *counts, " ")
         yield "\n".join(lines.to_pylist()) + "\n"

@@ -59,7 +59,7 @@ def expected(rows: Rows, event: str) -> str:
     for row in rows:
         if row["event"] == event:
             frames = [parse_frame(f) for f in row["stack"].split(";")] if row["stack"] else []
-            text = ";".join(name + suffix[kind] for name, kind, _ in frames) or "[no stack]"
+            text = ";".join(name + suffix[kind] for name, kind, _ in frames) or "[no_stack]"
             sums[text] = sums.get(text, 0) + row["samples"]
     return "\n".join(sorted(f"{stack} {count}" for stack, count in sums.items()))
 
@@ -165,8 +165,8 @@ def test_a_sample_whose_stack_is_lost_stands_at_the_root(tmp_path: Path) -> None
     profile = spark_probe.load(path)
     assert profile.flamegraph("cpu").total == 5
     assert sorted(profile.flamegraph("cpu").collapsed().splitlines()) in (
-        ["[no stack] 3", "run;a 2"],
-        ["[no stack] 2", "run;b 3"],
+        ["[no_stack] 3", "run;a 2"],
+        ["[no_stack] 2", "run;b 3"],
     )
     assert any(
         note.startswith("the stacks of ") and note.endswith(" samples are not in the folder")
