@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Ints", "Stacks", "Tree", "build_tree", "front_code", "tree_of"]
+__all__ = ["Ints", "Stacks", "Tree", "build_tree", "find", "front_code", "tree_of"]
 
 Ints = npt.NDArray[Any]
 
@@ -181,6 +181,19 @@ def _ramp(counts: Ints) -> Ints:
     return ramp
 
 
+def find(known: Ints, wanted: Ints) -> Ints:
+    """Where each wanted number stands in a sorted array, -1 where it does not (int64)."""
+    # Looked up in their order, they meet what is in the cache.
+    order = np.argsort(wanted)
+    ordered = wanted[order]
+    at = np.searchsorted(known, ordered)
+    at[at == known.size] = 0
+    place = np.full(wanted.size, -1, dtype=np.int64)
+    if known.size:
+        place[order] = np.where(known[at] == ordered, at, -1)
+    return place
+
+
 def front_code(offsets: Ints, flat: Ints) -> tuple[Ints, Ints]:
     """What each stack of a list column shares with the one before (int32), and all frames of their own."""
     starts: Ints = np.asarray(offsets, dtype=np.int64)
@@ -235,50 +248,47 @@ def build_tree(depth: Ints, frame: Ints) -> tuple[Tree, Ints]:
 
     Entries that say the same (equal frames under one parent) become one node.
     """
-    node = np.zeros(depth.size, dtype=np.int32)
-    parents = [np.array([-1], dtype=np.int32)]
-    frames = [np.array([-1], dtype=np.int32)]
-    count = 1
-    for above, here in pairwise(_levels(depth)):
+    levels = _levels(depth)
+    # Of each level's nodes: the parent's number on the level above, and the frame; of its entries: the node.
+    parents = [np.zeros(1, dtype=np.int32)]
+    frames = [np.full(1, -1, dtype=np.int32)]
+    nodes = [np.zeros(1, dtype=np.int64)]
+    for above, here in pairwise(levels):
         # The entry above is the last one before on the level above.
-        up = node[above[np.searchsorted(above, here) - 1]]
-        key = (up.astype(np.int64) << 32) | frame[here]
-        unique, inverse = np.unique(key, return_inverse=True)
-        node[here] = count + inverse
+        up = nodes[-1][np.searchsorted(above, here) - 1]
+        unique, inverse = np.unique((up << 32) | frame[here], return_inverse=True)
         parents.append((unique >> 32).astype(np.int32))
         frames.append((unique & _LOW).astype(np.int32))
-        count += unique.size
-    tree, place = _preorder(parents, frames, count)
-    return tree, place[node]
-
-
-def _preorder(parents: list[Ints], frames: list[Ints], count: int) -> tuple[Tree, Ints]:
-    """A tree given level by level, siblings together and in order, and the place of each of its nodes."""
-    parent = np.concatenate(parents)
-    size = np.ones(count, dtype=np.int32)
-    starts = np.cumsum([0, *(level.size for level in parents)])
-    levels = list(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True))
-    for start, end in reversed(levels[1:]):
-        mine = parent[start:end]
-        first = np.flatnonzero(np.diff(mine, prepend=-1))
-        size[mine[first]] += np.add.reduceat(size[start:end], first)
-    place = np.zeros(count, dtype=np.int32)
-    depth = np.zeros(count, dtype=np.int32)
-    for level, (start, end) in enumerate(levels[1:], start=1):
-        mine, sizes = parent[start:end], size[start:end]
-        before = np.cumsum(sizes) - sizes
-        first = np.diff(mine, prepend=-1) != 0
-        elder = np.maximum.accumulate(np.where(first, np.arange(mine.size), 0))
-        place[start:end] = place[mine] + 1 + before - before[elder]
-        depth[start:end] = level
-    order = np.empty(count, dtype=np.int32)
-    order[place] = np.arange(count, dtype=np.int32)
-    up = parent[order]
-    at = np.arange(count, dtype=np.int32)
+        nodes.append(inverse)
+    places, sizes = _places(parents)
+    place = np.empty(depth.size, dtype=np.int32)
+    for here, node, level in zip(levels, nodes, places, strict=True):
+        place[here] = level[node]
+    parent = [np.full(1, -1, dtype=np.int32)]
+    parent += [above[mine] for above, mine in zip(places[:-1], parents[1:], strict=True)]
+    depths = np.repeat(np.arange(len(levels), dtype=np.int32), [level.size for level in places])
+    at = np.arange(depths.size, dtype=np.int32)
+    order = np.empty_like(at)
+    order[np.concatenate(places)] = at
     tree = Tree(
-        np.where(up >= 0, place[up], -1).astype(np.int32),
+        np.concatenate(parent)[order],
         np.concatenate(frames)[order],
-        depth[order],
-        at + size[order],
+        depths[order],
+        at + np.concatenate(sizes)[order],
     )
     return tree, place
+
+
+def _places(parents: list[Ints]) -> tuple[list[Ints], list[Ints]]:
+    """Of a tree given level by level, siblings together and in order: preorder place and size of each node."""
+    sizes = [np.ones(level.size, dtype=np.int32) for level in parents]
+    firsts = [np.flatnonzero(np.append(True, mine[1:] != mine[:-1])) for mine in parents]
+    for level in range(len(parents) - 1, 0, -1):
+        first = firsts[level]
+        sizes[level - 1][parents[level][first]] += np.add.reduceat(sizes[level], first)
+    places = [np.zeros(1, dtype=np.int32)]
+    for mine, size, first in zip(parents[1:], sizes[1:], firsts[1:], strict=True):
+        before = np.cumsum(size, dtype=np.int32) - size
+        elder = np.repeat(before[first], np.diff(np.append(first, mine.size)))
+        places.append(places[-1][mine] + 1 + before - elder)
+    return places, sizes

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from spark_probe.calltree import Ints, Stacks
+from spark_probe.calltree import Ints, Stacks, find
 from spark_probe.flamegraph import FlameGraph
 from spark_probe.frametable import unify
 from spark_probe.parts import Part
@@ -95,12 +95,8 @@ def merge(parts: Iterable[tuple[str, Part]]) -> Merged:
     stack_hash, stacks = _stacks(parts, row_of, frames.num_rows)
     samples = _samples(parts)
     order = np.argsort(stack_hash, kind="stable")
-    known, wanted = stack_hash[order], samples["stack_hash"].to_numpy()
-    stack = np.full(wanted.size, -1, dtype=np.int32)
-    if known.size:
-        at = np.searchsorted(known, wanted)
-        at[at == known.size] = 0
-        stack = np.where(known[at] == wanted, order[at], -1).astype(np.int32)
+    place = find(stack_hash[order], samples["stack_hash"].to_numpy())
+    stack = np.append(order, -1)[place].astype(np.int32)
     ids = pa.array(np.arange(frames.num_rows, dtype=np.int32))
     others = {
         name: _together(name, parts) for name in TABLES if name not in ("sample", "stack", "frame")

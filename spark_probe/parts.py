@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from spark_probe.calltree import Ints, front_code
+from spark_probe.calltree import Ints, find, front_code
 from spark_probe.tables import FORMAT, TABLES
 
 __all__ = ["Part", "PartFile", "SeenStacks", "choose", "read_parts"]
@@ -76,12 +76,7 @@ class SeenStacks:
 
     def unseen(self, hashes: Ints) -> Ints:
         """Which hashes are not held yet. One that two threads bring together is in both: no harm."""
-        known = self._known
-        place = np.searchsorted(known, hashes)
-        unseen: Ints = np.ones(hashes.size, dtype=bool)
-        inside = place < known.size
-        unseen[inside] = known[place[inside]] != hashes[inside]
-        return unseen
+        return find(self._known, hashes) < 0
 
     def add(self, hashes: Ints) -> None:
         """These are held from now on."""
@@ -232,12 +227,10 @@ def _frame_rows(frames: pa.Table, ids: Ints) -> Ints:
     """The row of each frame id of the stacks."""
     given = _numbers(frames["id"]) if not frames["id"].null_count else np.arange(len(frames))
     order = np.argsort(given, kind="stable")
-    known = given[order]
-    place = np.searchsorted(known, ids)
-    place[place == known.size] = 0
-    if ids.size and (known.size == 0 or not np.array_equal(known[place], ids)):
+    place = find(given[order], ids)
+    if place.size and place.min() < 0:
         raise ValueError("a stack has a frame that is not in the row group")
-    rows: Ints = order[place] if ids.size else place
+    rows: Ints = order[place]
     return rows
 
 
