@@ -75,6 +75,7 @@ check: $(READY) $(NODE_READY)
 bench: $(READY) $(JAR)
 	$(VENV)/bin/python -m benchmarks.overhead
 	$(VENV)/bin/python -m benchmarks.eventlog --history-server
+	$(VENV)/bin/python -m benchmarks.merge
 
 setup: $(READY) $(OTHER_READY) $(JAR) $(NODE_READY)
 
