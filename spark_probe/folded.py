@@ -62,21 +62,21 @@ def parse(text: str, columns: int | None, normalize: bool) -> Folded:
     _count(faults, "negative", negative)
     _count(faults, "exponent", exponent)
     _count(faults, "no_count", ~(number | negative | exponent))
-    stacks, words = stacks.filter(number), words.filter(number)
+    stacks, words = stacks.filter(pa.array(number)), words.filter(pa.array(number))
 
     rest, second = _split_count(stacks)
     two = _matches(second, _NUMBER) & _matches(rest, r"[^ \t]")
     if columns == 2 or (columns is None and two.size > 1 and two.all()):
         _count(faults, "no_count", ~two)
-        stacks, words = rest.filter(two), words.filter(two)
+        stacks, words = rest.filter(pa.array(two)), words.filter(pa.array(two))
 
     has_stack = _matches(stacks, r"(?s).")
     _count(faults, "no_stack", ~has_stack)
-    stacks, words = stacks.filter(has_stack), words.filter(has_stack)
+    stacks, words = stacks.filter(pa.array(has_stack)), words.filter(pa.array(has_stack))
     counts, fits = _whole(words)
     _count(faults, "too_large", ~fits)
     _count(faults, "fraction", fits & _matches(words, r"\."))
-    names, types, lists = _frames(stacks.filter(fits), normalize)
+    names, types, lists = _frames(stacks.filter(pa.array(fits)), normalize)
     return Folded(lists, names, types, counts[fits], faults)
 
 

@@ -159,8 +159,7 @@ def _samples(parts: Sequence[tuple[str, Part]]) -> pa.Table:
             codes = _joined(c + s for (c, _), s in zip(pairs, starts.tolist(), strict=True))
             columns[field.name] = _words(codes, [w for _, words in pairs for w in words])
         else:
-            dtype = field.type.to_pandas_dtype()
-            numbers = _joined((part.samples.pop(field.name) for _, part in parts), dtype)
+            numbers = _joined((p.samples.pop(field.name) for _, p in parts), str(field.type))
             columns[field.name] = pa.array(numbers)
     return pa.table(columns)
 
