@@ -147,7 +147,7 @@ final class ChunkDigest {
             return;
         }
         int stack = cpuStack();
-        if (stack == ChunkStacks.IN_HANDLER) {
+        if (stack == StackTable.IN_HANDLER) {
             thread();
             wallStacks.await(slot(), clock.monoNs(events.field(JfrEvents.TIME)));
         } else {

@@ -1,6 +1,6 @@
 package io.sparkprobe;
 
-import com.github.luben.zstd.Zstd;
+import com.github.luben.zstd.ZstdCompressCtx;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -27,20 +27,29 @@ import org.apache.parquet.io.api.Binary;
  * Writes one column of one table as a column chunk of one page. The rows of a file are those of all its tables, one
  * table after the other, so that a column is null before and after its own table's rows.
  */
-final class ColumnEncoder {
+final class ColumnEncoder implements AutoCloseable {
     /** A common flush is a few hundred kB; a far larger one is not to cost its executor far more CPU. */
-    private static final int ZSTD_LEVEL = 9;
+    private static final int ZSTD_LEVEL = 6;
     private static final int ZSTD_LEVEL_LARGE = 3;
     private static final int LARGE_PAGE_BYTES = 4 << 20;
     private static final int SLAB_BYTES = 4096;
     private static final int MAX_SLAB_BYTES = 1 << 20;
 
+    /** The smallest zstd frame is longer than what is in a page of nulls. */
+    private static final int MIN_ZSTD_BYTES = 32;
+
     private final ParquetFileWriter file;
     private final int totalRows;
+    private final ZstdCompressCtx zstd = new ZstdCompressCtx();
 
     ColumnEncoder(ParquetFileWriter file, int totalRows) {
         this.file = file;
         this.totalRows = totalRows;
+    }
+
+    @Override
+    public void close() {
+        zstd.close();
     }
 
     /** @param firstRow row of the file that is the table's first */
@@ -66,19 +75,29 @@ final class ColumnEncoder {
         }
         byte[] page = BytesInput.concat(repetition.bytes(), definition.bytes(), values).toByteArray();
         byte[] dictionaryPage = dictionary == null ? new byte[0] : dictionary.getBytes().toByteArray();
-        byte[] packedPage = compress(page);
-        byte[] packedDictionary = compress(dictionaryPage);
+        byte[] packedPage = page;
+        byte[] packedDictionary = dictionaryPage;
+        CompressionCodecName codec = CompressionCodecName.UNCOMPRESSED;
+        if (page.length + dictionaryPage.length >= MIN_ZSTD_BYTES) {
+            packedPage = compress(page);
+            packedDictionary = compress(dictionaryPage);
+            codec = CompressionCodecName.ZSTD;
+        }
         // Both pages of a chunk have one codec, and a small chunk can be smaller without any.
-        boolean zstd = packedPage.length + packedDictionary.length < page.length + dictionaryPage.length;
+        if (packedPage.length + packedDictionary.length >= page.length + dictionaryPage.length) {
+            packedPage = page;
+            packedDictionary = dictionaryPage;
+            codec = CompressionCodecName.UNCOMPRESSED;
+        }
         int count = definition.count();
-        file.startColumn(descriptor, count, zstd ? CompressionCodecName.ZSTD : CompressionCodecName.UNCOMPRESSED);
+        file.startColumn(descriptor, count, codec);
         if (dictionary != null) {
-            file.writeDictionaryPage(new DictionaryPage(BytesInput.from(zstd ? packedDictionary : dictionaryPage),
-                    dictionaryPage.length, dictionary.getDictionarySize(), Encoding.PLAIN));
+            file.writeDictionaryPage(new DictionaryPage(BytesInput.from(packedDictionary), dictionaryPage.length,
+                    dictionary.getDictionarySize(), Encoding.PLAIN));
         }
         Statistics<?> statistics = Statistics.createStats(descriptor.getPrimitiveType());
         statistics.incrementNumNulls(definition.belowMax());
-        writePage(count, page.length, zstd ? packedPage : page, statistics, encoding);
+        writePage(count, page.length, packedPage, statistics, encoding);
         file.endColumn();
     }
 
@@ -89,8 +108,9 @@ final class ColumnEncoder {
         file.writeDataPage(count, length, BytesInput.from(page), statistics, Encoding.RLE, Encoding.RLE, encoding);
     }
 
-    private static byte[] compress(byte[] page) {
-        return Zstd.compress(page, page.length < LARGE_PAGE_BYTES ? ZSTD_LEVEL : ZSTD_LEVEL_LARGE);
+    private byte[] compress(byte[] page) {
+        zstd.setLevel(page.length < LARGE_PAGE_BYTES ? ZSTD_LEVEL : ZSTD_LEVEL_LARGE);
+        return zstd.compress(page);
     }
 
     private void writeLevels(Table.Column column, int firstRow, int max, Levels repetition, Levels definition) {

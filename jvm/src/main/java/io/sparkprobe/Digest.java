@@ -23,6 +23,7 @@ final class Digest {
     /** Settings by recording: only the first chunk of a recording has them. */
     private final Map<Integer, Map<String, String>> settings = new HashMap<>();
     private String engine;
+    private JfrChunk lastOpened;
     private long eventCount;
     private long sampleCount;
     private int damagedChunks;
@@ -50,7 +51,8 @@ final class Digest {
     /** Reads a chunk's pools for {@link #add}; null, counted and noted, where that cannot be. */
     JfrChunk open(ByteBuffer chunk, RecordingInfo recording) {
         try {
-            return new JfrChunk(chunk);
+            lastOpened = new JfrChunk(chunk, lastOpened);
+            return lastOpened;
         } catch (RuntimeException e) {
             damaged(recording, "is lost", e.getMessage());
             return null;
@@ -96,6 +98,7 @@ final class Digest {
 
     /** The tables; the digest takes no more chunks after that. */
     Tables finish() {
+        lastOpened = null;
         if (samples.level() >= SampleTable.WITHOUT_BUCKET) {
             note("More than " + limits.maxRows + " rows or " + limits.maxBytes + " bytes in one flush: the samples have"
                     + " no time bucket" + (samples.level() >= SampleTable.WITHOUT_TASK ? " and no task." : "."));

@@ -93,6 +93,9 @@ final class FrameNames {
     }
 
     private static String plainClassName(String internal) {
+        if (!hasDigit(internal)) {
+            return internal.replace('/', '.'); // whatever is cut off below has a number
+        }
         String name = internal.substring(0, hiddenSuffix(internal)).replace('/', '.');
         int lambda = name.indexOf(LAMBDA);
         if (lambda >= 0) {
@@ -134,6 +137,16 @@ final class FrameNames {
             }
         }
         return name.length();
+    }
+
+    private static boolean hasDigit(String text) {
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c >= '0' && c <= '9') {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static boolean endsWithNumbered(String name, String word) {

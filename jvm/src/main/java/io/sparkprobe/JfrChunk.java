@@ -30,16 +30,17 @@ final class JfrChunk {
     final String damage;
 
     private final JfrCursor at;
-    private final LongIntMap threads = new LongIntMap(64);
+    private final IdIndex threads = new IdIndex();
     private String[] threadNames = new String[64];
     private long[] javaThreadIds = new long[64];
-    private final LongIntMap stacks = new LongIntMap(1024);
+    private final IdIndex stacks = new IdIndex();
     private int[] stackPositions = new int[1024];
-    private final LongIntMap methods = new LongIntMap(1024);
+    private final IdIndex methods = new IdIndex();
     private long[] methodClasses = new long[1024];
     private long[] methodNames = new long[1024];
-    private final LongIntMap classes = new LongIntMap(256);
+    private final IdIndex classes = new IdIndex();
     private long[] classNames = new long[256];
+    private final long[] classHashes;
     private final LongIntMap symbols = new LongIntMap(1024);
     private final LongIntMap strings = new LongIntMap(256);
     private final Map<Long, String> threadStates = new HashMap<>();
@@ -49,9 +50,10 @@ final class JfrChunk {
      * Reads header, metadata and pools.
      *
      * @param chunk the chunk between the buffer's position and its limit, or more: the header has the size
+     * @param before another chunk of the file, or null: its types are taken if they are the same
      * @throws JfrFormatException if it is no chunk, not whole, or has no readable metadata
      */
-    JfrChunk(ByteBuffer chunk) {
+    JfrChunk(ByteBuffer chunk, JfrChunk before) {
         ByteBuffer view = chunk.slice().order(ByteOrder.BIG_ENDIAN);
         if (view.limit() < HEADER_BYTES || view.getInt(0) != MAGIC) {
             throw new JfrFormatException("no JFR chunk: " + view.limit() + " bytes that do not start with FLR");
@@ -82,7 +84,7 @@ final class JfrChunk {
         }
         at = cursor((int) metadataPosition);
         try {
-            types = JfrTypes.read(at);
+            types = JfrTypes.read(at, before == null ? null : before.types);
         } catch (IndexOutOfBoundsException e) {
             throw new JfrFormatException("metadata that ends in the middle");
         }
@@ -93,6 +95,7 @@ final class JfrChunk {
             fault = "constant pool: " + e.getMessage();
         }
         damage = fault;
+        classHashes = new long[classes.size()];
     }
 
     /** The size in bytes that the header at a position names, or -1 where no chunk starts there. */
@@ -157,6 +160,38 @@ final class JfrChunk {
 
     String methodClassName(int method) {
         return className(methodClasses[method]);
+    }
+
+    /** A hash of the bytes of a method's name, the same in every chunk; 0 where it has none. */
+    long methodHash(int method) {
+        return textHash(symbols.get(methodNames[method]));
+    }
+
+    /** The same of its class's name. */
+    long classHash(int method) {
+        int index = classes.get(methodClasses[method]);
+        if (index < 0) {
+            return 0;
+        }
+        if (classHashes[index] == 0) {
+            classHashes[index] = textHash(symbols.get(classNames[index]));
+        }
+        return classHashes[index];
+    }
+
+    private long textHash(int position) {
+        if (position < 0) {
+            return 0;
+        }
+        at.position = position;
+        at.skipString();
+        int end = at.position;
+        at.position = position;
+        long hash = FrameNames.STACK_HASH_START;
+        while (at.position < end) {
+            hash = FrameNames.push(hash, at.readByte());
+        }
+        return hash;
     }
 
     /** Internal name of a class, {@code java/util/List} or {@code [B}; null where there is none. */
@@ -263,9 +298,7 @@ final class JfrChunk {
             long id = at.readVarLong();
             at.skipVarLong(); // whether it was cut
             int position = at.position;
-            for (int n = at.readCount(4) * 4; n > 0; n--) {
-                at.skipVarLong();
-            }
+            at.skipVarLongs(4 * at.readCount(4));
             if (stacks.get(id) < 0) {
                 stacks.put(id, index);
                 stackPositions[index++] = position;

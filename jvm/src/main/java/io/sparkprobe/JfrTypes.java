@@ -1,5 +1,6 @@
 package io.sparkprobe;
 
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -33,6 +34,8 @@ final class JfrTypes {
         final long type;
         final boolean constant;
         final boolean array;
+        /** How its value is written; of the kinds below. */
+        private int kind = UNDECLARED;
 
         Field(String name, long type, boolean constant, boolean array) {
             this.name = name;
@@ -42,26 +45,75 @@ final class JfrTypes {
         }
     }
 
+    private static final int UNDECLARED = 0;
+    private static final int VARLONG = 1;
+    private static final int BYTE = 2;
+    private static final int FLOAT = 3;
+    private static final int DOUBLE = 4;
+    private static final int STRING = 5;
+    private static final int STRUCT = 6;
+
     /** Deeper than any real metadata (root, metadata, class, field, annotation) or value. */
     private static final int MAX_DEPTH = 32;
 
     private final Map<Long, Type> byId = new HashMap<>();
     private final Map<String, Type> byName = new HashMap<>();
+    private ByteBuffer source;
 
-    /** Reads the metadata event at the cursor. */
-    static JfrTypes read(JfrCursor in) {
-        JfrTypes types = new JfrTypes();
-        in.readVarInt(); // size of the event
-        in.readVarInt(); // its type
+    /**
+     * Reads the metadata event at the cursor.
+     *
+     * @param before the types of another chunk, or null; they are the result if this chunk declares the same, as the
+     *               chunks of a file do
+     */
+    static JfrTypes read(JfrCursor in, JfrTypes before) {
+        int start = in.position;
+        int end = start + in.readVarInt();
+        in.readVarInt(); // type of the event
         in.skipVarLong(); // start time
         in.skipVarLong(); // duration
         in.skipVarLong(); // metadata id
+        JfrTypes types = new JfrTypes();
+        types.source = in.slice(in.position, end);
+        if (before != null && before.source.equals(types.source)) {
+            return before;
+        }
         String[] strings = new String[in.readCount(1)];
         for (int i = 0; i < strings.length; i++) {
             strings[i] = in.readString(null);
         }
         types.readElement(in, strings, null, 0);
+        for (Type type : types.byId.values()) {
+            for (Field field : type.fields) {
+                field.kind = types.kind(field);
+            }
+        }
         return types;
+    }
+
+    private int kind(Field field) {
+        Type type = byId.get(field.type);
+        if (field.constant || type == null) {
+            return field.constant ? VARLONG : UNDECLARED;
+        }
+        switch (type.name) {
+            case "boolean":
+            case "byte":
+                return BYTE;
+            case "char":
+            case "short":
+            case "int":
+            case "long":
+                return VARLONG;
+            case "float":
+                return FLOAT;
+            case "double":
+                return DOUBLE;
+            case "java.lang.String":
+                return STRING;
+            default:
+                return STRUCT;
+        }
     }
 
     private void readElement(JfrCursor in, String[] strings, Type parent, int depth) {
@@ -128,36 +180,27 @@ final class JfrTypes {
 
     void skip(JfrCursor in, Field field, int depth) {
         for (int n = field.array ? in.readCount(1) : 1; n > 0; n--) {
-            if (field.constant) {
-                in.skipVarLong();
-                continue;
-            }
-            Type type = byId.get(field.type);
-            if (type == null) {
-                throw new JfrFormatException("the field " + field.name + " has a type that is not declared");
-            }
-            switch (type.name) {
-                case "boolean":
-                case "byte":
-                    in.skip(1);
-                    break;
-                case "char":
-                case "short":
-                case "int":
-                case "long":
+            switch (field.kind) {
+                case VARLONG:
                     in.skipVarLong();
                     break;
-                case "float":
+                case BYTE:
+                    in.skip(1);
+                    break;
+                case FLOAT:
                     in.skip(4);
                     break;
-                case "double":
+                case DOUBLE:
                     in.skip(8);
                     break;
-                case "java.lang.String":
+                case STRING:
                     in.skipString();
                     break;
+                case STRUCT:
+                    skip(in, byId.get(field.type), depth + 1);
+                    break;
                 default:
-                    skip(in, type, depth + 1);
+                    throw new JfrFormatException("the field " + field.name + " has a type that is not declared");
             }
         }
     }

@@ -32,8 +32,7 @@ final class SampleOrder {
                 usedFrames[table.frames()[i]] = true;
             }
         }
-        frames = sorted(usedFrames.length, f -> usedFrames[f], Comparator.<Integer, String>comparing(table::frameName)
-                .thenComparing(table::frameType).thenComparing(table::frameLine));
+        frames = sorted(usedFrames.length, f -> usedFrames[f], (a, b) -> compareFrames(table, a, b));
         frameNumbers = ranks(frames, usedFrames.length);
         stacks = sorted(usedStacks.length, s -> usedStacks[s], (a, b) -> compareStacks(table, a, b));
         stackRanks = ranks(stacks, usedStacks.length);
@@ -63,6 +62,12 @@ final class SampleOrder {
             ranks[sorted[i]] = i;
         }
         return ranks;
+    }
+
+    private static int compareFrames(StackTable table, int a, int b) {
+        int order = table.frameName(a).compareTo(table.frameName(b));
+        order = order != 0 ? order : table.frameType(a).compareTo(table.frameType(b));
+        return order != 0 ? order : Integer.compare(table.frameLine(a), table.frameLine(b));
     }
 
     private int compareStacks(StackTable table, int a, int b) {

@@ -2,7 +2,10 @@ package io.sparkprobe;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /** The frames and stacks of one flush, each once; the same stack of two chunks or two class loaders is one. */
 final class StackTable {
@@ -10,6 +13,12 @@ final class StackTable {
     static final String NO_STACK = "[no_stack]";
     /** Leaf and only frame of samples whose stack came after {@link DigestLimits#maxStacks}. */
     static final String STACK_LIMIT = "[stack_limit]";
+
+    /** Answer for a stack of which only async-profiler's own signal handler is known. */
+    static final int IN_HANDLER = -2;
+    private static final String HANDLER = "WallClock::signalHandler";
+    /** Where the kernel returns to from a handler, in glibc and in the vdso of arm64. */
+    private static final List<String> HANDLER_CALLERS = Arrays.asList("__restore_rt", "__kernel_rt_sigreturn");
 
     private static final String NATIVE = FrameNames.TYPES[FrameNames.NATIVE];
 
@@ -20,6 +29,11 @@ final class StackTable {
     private int[] frameLines = new int[1024];
     private long[] frameHashes = new long[1024];
     private long nameChars;
+    private final BitSet handlers = new BitSet();
+    private final Map<Integer, Integer> withoutHandler = new HashMap<>();
+    /** Hash of what a chunk's pools say of a frame -> its id here; of a class -> whether its lines are kept. */
+    private final LongIntMap known = new LongIntMap(1024);
+    private final LongIntMap knownLines = new LongIntMap(256);
 
     private final LongIntMap stackIds = new LongIntMap(1024);
     private long[] stackHashes = new long[1024];
@@ -42,6 +56,9 @@ final class StackTable {
         frameNames.add(name);
         frameTypes.add(type);
         nameChars += name.length();
+        if (name.equals(HANDLER)) {
+            handlers.set(id);
+        }
         if (id == frameLines.length) {
             frameLines = Arrays.copyOf(frameLines, id * 2);
             frameHashes = Arrays.copyOf(frameHashes, id * 2);
@@ -49,6 +66,59 @@ final class StackTable {
         frameLines[id] = line;
         frameHashes[id] = hash;
         return id;
+    }
+
+    /**
+     * Index of a stack without async-profiler's handler of the wall signal, and what it called: the stack itself where
+     * the handler is not in it, {@link #IN_HANDLER} where it has nothing else.
+     */
+    int withoutHandler(int index) {
+        if (handlers.isEmpty()) {
+            return index;
+        }
+        Integer known = withoutHandler.get(index);
+        if (known == null) {
+            known = cutHandler(index);
+            withoutHandler.put(index, known);
+        }
+        return known;
+    }
+
+    private int cutHandler(int index) {
+        int start = start(index);
+        for (int i = start; i < end(index); i++) {
+            if (!handlers.get(frames[i])) {
+                continue;
+            }
+            int depth = i - start;
+            if (depth > 0 && HANDLER_CALLERS.contains(frameNames.get(frames[i - 1]))) {
+                depth--;
+            }
+            int[] leafFirst = new int[depth];
+            for (int k = 0; k < depth; k++) {
+                leafFirst[k] = frames[start + depth - 1 - k];
+            }
+            return depth == 0 ? IN_HANDLER : stack(leafFirst, depth);
+        }
+        return index;
+    }
+
+    /** The frame that {@link #know} was told of, or -1. */
+    int knownFrame(long hash) {
+        return known.get(hash);
+    }
+
+    void know(long hash, int frame) {
+        known.put(hash, frame);
+    }
+
+    /** 1 where the lines of a class are kept, 0 where not, -1 where {@link #knowLines} was not told. */
+    int knownLines(long classHash) {
+        return knownLines.get(classHash);
+    }
+
+    void knowLines(long classHash, int kept) {
+        knownLines.put(classHash, kept);
     }
 
     /** Index of the stack of these frames, leaf first in the array. */
@@ -146,6 +216,6 @@ final class StackTable {
 
     /** Estimate of the heap taken. */
     long bytes() {
-        return 2 * nameChars + 80L * frameCount() + 4L * frames.length + 44L * stackHashes.length;
+        return 2 * nameChars + 140L * frameCount() + 4L * frames.length + 44L * stackHashes.length;
     }
 }

@@ -59,14 +59,15 @@ final class TablesWriter {
     private static void writeRowGroup(ParquetFileWriter file, MessageType schema, List<Table> tables, int rows)
             throws IOException {
         file.startBlock(rows);
-        ColumnEncoder encoder = new ColumnEncoder(file, rows);
-        int firstRow = 0;
-        int column = 0;
-        for (Table table : tables) {
-            for (Table.Column values : table.columns) {
-                encoder.write(schema.getColumns().get(column++), values, firstRow);
+        try (ColumnEncoder encoder = new ColumnEncoder(file, rows)) {
+            int firstRow = 0;
+            int column = 0;
+            for (Table table : tables) {
+                for (Table.Column values : table.columns) {
+                    encoder.write(schema.getColumns().get(column++), values, firstRow);
+                }
+                firstRow += table.rows();
             }
-            firstRow += table.rows();
         }
         file.endBlock();
     }

@@ -148,7 +148,7 @@ public class RecordedTest {
 
     private static SpanTimeline spans() throws IOException {
         SpanTimeline spans = new SpanTimeline();
-        spans.add(new JfrChunk(ByteBuffer.wrap(Files.readAllBytes(file.toPath()))));
+        spans.add(new JfrChunk(ByteBuffer.wrap(Files.readAllBytes(file.toPath())), null));
         return spans;
     }
 
