@@ -293,7 +293,7 @@ def node_row(say: Any) -> dict[str, Any]:
 def finding(say: Any) -> dict[str, Any]:
     return {
         "rule": say("skew"),
-        "severity": "high",
+        "severity": "critical",
         "title": say("One task of stage 0 takes 4.6 times as long as the others"),
         "stage_id": 0,
         "stage_attempt": 0,

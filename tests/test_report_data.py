@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 from spark_probe.calltree import build_tree
+from spark_probe.explain.finding import severity_of
 from spark_probe.report import report_html
 from spark_probe.report.categories import CategoryRuleError, load_categories
 from spark_probe.report.encode import Delta, Text, pack
@@ -400,3 +401,12 @@ def test_pages_stay_small() -> None:
     assert len(usual) < 5_000_000
     streaming = report_html(big_run(stages=3_000, tasks=40, rows=600_000, nodes=200_000))
     assert len(streaming) < 10_000_000
+
+
+def test_the_page_colours_the_severities_that_findings_have() -> None:
+    page = report_html(small_run())
+    severities = {severity_of(cost_ms, 100_000.0) for cost_ms in (0.0, 10_000.0, 90_000.0)}
+    assert severities == {"info", "warning", "critical"}
+    for severity in severities - {"info"}:
+        assert f".finding.{severity} {{" in page
+        assert f".chip.{severity} {{" in page

@@ -15,7 +15,7 @@ __all__ = ["finding_rows"]
 def finding_rows(findings: Sequence[Any], stages: Stages) -> list[dict[str, Any]]:
     """Findings (objects or mappings) as plain values, ranked by what they cost.
 
-    Read of each: ``rule``, ``severity`` (``high``, ``medium``, ``low``), ``title``, ``stage_id`` and
+    Read of each: ``rule``, ``severity`` (``critical``, ``warning``, ``info``), ``title``, ``stage_id`` and
     ``stage_attempt`` (None: the application's), ``cost_ms``, ``numbers`` (mapping of name to value, or
     pairs), ``frames`` (names, or pairs of name and share 0..1), ``code`` (the user's line), ``advice``,
     ``caveat``. What a finding lacks is left out of its row.
@@ -43,7 +43,7 @@ def _row(finding: Any, stages: Stages) -> dict[str, Any]:
     cost = _get(finding, "cost_ms")
     return {
         "rule": clip(_get(finding, "rule"), 100),
-        "severity": clip(_get(finding, "severity") or "low", 20).lower(),
+        "severity": clip(_get(finding, "severity") or "info", 20).lower(),
         "title": clip(_get(finding, "title"), 400),
         "stage": stage,
         "cost_ms": None if cost is None else float(cost),

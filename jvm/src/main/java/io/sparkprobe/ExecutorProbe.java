@@ -38,6 +38,7 @@ final class ExecutorProbe implements Rpc.Handler {
     private final ProbeConf conf;
     private final TaskSpans spans = new TaskSpans();
     private final ShutdownGuard guard = new ShutdownGuard(this);
+    private final Map<String, Object> jvm = describeJvm();
     private final long attachedMs = System.currentTimeMillis();
     private RpcEndpointRef driver;
     private RpcEndpointRef self;
@@ -198,30 +199,37 @@ final class ExecutorProbe implements Rpc.Handler {
         return answer instanceof Map ? (String) ((Map<?, ?>) answer).get("folder") : null;
     }
 
+    /** Who this JVM is. Once: the host's name may be a look-up in the network. */
+    private static Map<String, Object> describeJvm() {
+        Map<String, Object> jvm = new HashMap<>();
+        jvm.put("jvm", System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version"));
+        jvm.put("os", System.getProperty("os.name"));
+        jvm.put("arch", System.getProperty("os.arch"));
+        jvm.put("cores", (long) Runtime.getRuntime().availableProcessors());
+        String name = ManagementFactory.getRuntimeMXBean().getName();
+        int at = name.indexOf('@');
+        try {
+            jvm.put("pid", Long.parseLong(name.substring(0, at)));
+        } catch (RuntimeException e) {
+            jvm.put("pid", -1L);
+        }
+        try {
+            jvm.put("host", InetAddress.getLocalHost().getHostName());
+        } catch (java.net.UnknownHostException e) {
+            jvm.put("host", name.substring(at + 1));
+        }
+        return jvm;
+    }
+
     /** @param last waits for the driver to have it: this JVM may end in the next moment */
     void sendStatus(Map<String, Object> figures, boolean last) {
         HashMap<String, Object> status = new HashMap<>(figures);
+        status.putAll(jvm);
         status.put("executor_id", executorId);
         status.put("attached_ms", attachedMs);
         if (offReason != null) {
             status.put("state", "off");
             status.put("reason", offReason);
-        }
-        status.put("jvm", System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version"));
-        status.put("os", System.getProperty("os.name"));
-        status.put("arch", System.getProperty("os.arch"));
-        status.put("cores", (long) Runtime.getRuntime().availableProcessors());
-        String name = ManagementFactory.getRuntimeMXBean().getName();
-        int at = name.indexOf('@');
-        try {
-            status.put("pid", Long.parseLong(name.substring(0, at)));
-        } catch (RuntimeException e) {
-            status.put("pid", -1L);
-        }
-        try {
-            status.put("host", InetAddress.getLocalHost().getHostName());
-        } catch (java.net.UnknownHostException e) {
-            status.put("host", name.substring(at + 1));
         }
         HashMap<String, Object> message = Rpc.message(Rpc.STATUS);
         message.put("executor", executorId);

@@ -14,12 +14,15 @@ import javax.management.Notification;
 import javax.management.NotificationEmitter;
 import javax.management.NotificationListener;
 import javax.management.openmbean.CompositeData;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * This JVM's collections, from its own notifications: no flag, no restart. Concurrent cycles come as such and are told
  * apart from pauses. The JVM gives whole milliseconds.
  */
 final class GcWatch implements NotificationListener {
+    private static final Logger LOG = LoggerFactory.getLogger(GcWatch.class);
     /** At this many collections between two flushes the oldest are dropped. */
     private static final int BOUND = 20_000;
     private static final long RECENT_NS = 120_000_000_000L;
@@ -117,8 +120,8 @@ final class GcWatch implements NotificationListener {
                 add(GarbageCollectionNotificationInfo.from((CompositeData) notification.getUserData()));
             }
         } catch (RuntimeException e) {
-            // A collection that cannot be read is not worth a word in the JVM's notification thread.
-            waiting.get();
+            // An exception here would end the JVM's notification thread.
+            LOG.debug("spark_probe could not read a collection", e);
         }
     }
 

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.memory.MemoryManager;
@@ -27,6 +28,11 @@ final class TriggerWatch implements Runnable {
     private static final int DUMPS = 3;
     private static final String FETCH = "org.apache.spark.storage.ShuffleBlockFetcherIterator";
     private static final String PYTHON = "org.apache.spark.api.python.";
+
+    private static final int SPILL = Tables.TASK_METRICS.indexOf("memory_spill_bytes");
+    private static final int[] WORK = Stream.of("memory_spill_bytes", "input_records", "output_records",
+            "shuffle_read_records", "shuffle_write_records", "shuffle_read_bytes", "input_bytes")
+            .mapToInt(Tables.TASK_METRICS::indexOf).toArray();
 
     /** What the watch does when a rule fires. */
     interface Actions {
@@ -171,11 +177,10 @@ final class TriggerWatch implements Runnable {
         long spill = -1;
         if (metrics != null) {
             // Peak memory and run time move with the clock or not at all; the counters of work are what counts.
-            for (String counter : new String[] {"memory_spill_bytes", "input_records", "output_records",
-                "shuffle_read_records", "shuffle_write_records", "shuffle_read_bytes", "input_bytes"}) {
-                sum += metrics[Tables.TASK_METRICS.indexOf(counter)];
+            for (int counter : WORK) {
+                sum += metrics[counter];
             }
-            spill = metrics[Tables.TASK_METRICS.indexOf("memory_spill_bytes")];
+            spill = metrics[SPILL];
         }
         Thread thread = spans.thread(task.taskId);
         StackTraceElement[] stack =
