@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
 import pytest
 
 import spark_probe
@@ -81,8 +80,7 @@ def check(profile: spark_probe.Profile, cell: Cell) -> None:
         best = max(found, key=lambda stage: found[stage])
         assert found[best] >= 0.99 * sum(found.values()) > 0, (name, found)
         stages[name] = best
-        # The method is all that the stage's tasks do: the stage's samples x 10 ms against its threads' CPU time. A JVM
-        # without DebugNonSafepoints names some samples of an inlined method by its caller.
+        # Its samples x 10 ms against the CPU time that the job has it burn; a cold JVM's tasks use more, not in it.
         tasks = profile.tasks.to_pylist()
         ours = [
             row
@@ -92,13 +90,9 @@ def check(profile: spark_probe.Profile, cell: Cell) -> None:
         cpu_s = sum(row["thread_cpu_ns"] for row in ours) / 1e9
         assert len(ours) == two_methods.PARTITIONS
         assert {row["outcome"] for row in ours} == {"succeeded"}
-        taken = sum(
-            row["samples"]
-            for row in profile.samples.filter(pc.field("event") == "cpu").to_pylist()
-            if (row["stage_id"], row["stage_attempt"]) == (best.id, best.attempt)
-        )
-        assert taken * 0.01 == pytest.approx(cpu_s, rel=0.1)
-        assert found[best] >= 0.5 * taken
+        burnt_s = two_methods.PARTITIONS * SECONDS
+        assert cpu_s >= burnt_s
+        assert found[best] * 0.01 == pytest.approx(burnt_s, rel=0.1)
     assert stages["alpha"] is not stages["beta"]
     seen = {path.name for path in (Path(profile.path) / "executors").iterdir()}
     assert cell.executors <= seen

@@ -53,7 +53,9 @@ def the_one_warning(finished: Finished, words: str) -> str:
 
 @pytest.mark.every_spark
 def test_nothing_is_lost_over_twenty_flushes(drivers: Drivers, work_jar: Path) -> None:
-    _, metrics = run_job(drivers, work_jar, "twenty_flushes", 20, events="cpu", bucket="1s")
+    _, metrics = run_job(
+        drivers, work_jar, "twenty_flushes", 60, "local[2]", events="cpu", bucket="1s"
+    )
     run = run_folder(drivers)
     status = run.status["driver"]
     stored = sum(sample.samples for sample in run.samples)
@@ -65,10 +67,9 @@ def test_nothing_is_lost_over_twenty_flushes(drivers: Drivers, work_jar: Path) -
     assert len(tasks) == 20 * 4
     used = sum(task["thread_cpu_ns"] for task in tasks.values())
     sampled = sum(sample.value for sample in run.where(lambda s: s.kind == "task"))
-    # Each end of a chunk skips about one sample a thread, here every 2 s and not every 30: what is skipped is known.
-    known = sampled + status["samples_lost"] * status["events"]["cpu"]
-    assert 0.995 <= known / used <= 1.005, f"{known / 1e9:.2f} s known of {used / 1e9:.2f} s"
-    assert sampled >= 0.985 * used, f"{sampled / 1e9:.2f} s sampled of {used / 1e9:.2f} s"
+    # A core for each thread: Linux looks at a thread's CPU timer at its own ticks, and at those only while it runs.
+    # Each flush skips about one sample a thread: one in 600 here, one in 3,000 at the default interval.
+    assert 0.995 <= sampled / used <= 1.005, f"{sampled / 1e9:.2f} s sampled of {used / 1e9:.2f} s"
     burning = run.count(lambda s: s.kind == "task" and s.has(ALPHA))
     assert burning >= 0.97 * run.count(lambda s: s.kind == "task")
 

@@ -28,6 +28,8 @@ BASE_CONF: Mapping[str, str] = {
     "spark.driver.bindAddress": LOOPBACK,
     "spark.sql.shuffle.partitions": "4",
     "spark.driver.memory": "1g",
+    # Else the tracker's numbers of running tasks stand still for as long as no further event comes.
+    "spark.ui.liveUpdate.period": "0s",
 }
 
 LOCAL = "local[4]"
@@ -42,6 +44,8 @@ def spark_env(java_home: Path | None = None) -> dict[str, str]:
         "SPARK_LOCAL_IP": LOOPBACK,
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
+        # C2 gives an inlined loop no debug information of its own, whatever the flags: samples in it are its caller's.
+        "JAVA_TOOL_OPTIONS": "-XX:CompileCommand=quiet -XX:CompileCommand=dontinline,probetest.*::burn*",
         "PYTHONPATH": os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH", "")])),
     }
     if java_home is not None:
